@@ -1,0 +1,280 @@
+"""Scalar expressions: the DAG that lowering rules and math functions are written with.
+
+Equal expressions of one Graph are one object, numbered in topological order. Operators build
+expressions; `build` later names them and places each in the outermost loop it can be computed in.
+"""
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jacana.kernel import ir
+
+COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+
+Number = bool | int | float
+
+
+class Expr:
+    """A scalar value of a Graph; `free` is the bit set of the bound variables it depends on."""
+
+    __slots__ = ("graph", "id", "op", "args", "data", "type", "free")
+
+    def __init__(
+        self, graph: "Graph", op: str, args: "tuple[Expr, ...]", data: Any, type: str, free: int
+    ):
+        self.graph, self.op, self.args, self.data = graph, op, args, data
+        self.type, self.free = type, free
+        self.id = graph.count
+        graph.count += 1
+
+    def __repr__(self) -> str:
+        return f"<{self.op} {self.type} #{self.id}>"
+
+    # Python numbers take the type of the other operand.
+    def __add__(self, other: "Expr | Number") -> "Expr":
+        return self.graph.op("add", self, other)
+
+    def __radd__(self, other: Number) -> "Expr":
+        return self.graph.op("add", other, self)
+
+    def __sub__(self, other: "Expr | Number") -> "Expr":
+        return self.graph.op("sub", self, other)
+
+    def __rsub__(self, other: Number) -> "Expr":
+        return self.graph.op("sub", other, self)
+
+    def __mul__(self, other: "Expr | Number") -> "Expr":
+        return self.graph.op("mul", self, other)
+
+    def __rmul__(self, other: Number) -> "Expr":
+        return self.graph.op("mul", other, self)
+
+    def __truediv__(self, other: "Expr | Number") -> "Expr":
+        return self.graph.op("div", self, other)
+
+    def __rtruediv__(self, other: Number) -> "Expr":
+        return self.graph.op("div", other, self)
+
+    __floordiv__ = __truediv__  # integers: `div` truncates, which is floor for indices
+    __rfloordiv__ = __rtruediv__
+
+    def __mod__(self, other: "Expr | Number") -> "Expr":
+        return self.graph.op("rem", self, other)
+
+    def __and__(self, other: "Expr | Number") -> "Expr":
+        return self.graph.op("and", self, other)
+
+    def __or__(self, other: "Expr | Number") -> "Expr":
+        return self.graph.op("or", self, other)
+
+    def __xor__(self, other: "Expr | Number") -> "Expr":
+        return self.graph.op("xor", self, other)
+
+    def __lshift__(self, other: "Expr | Number") -> "Expr":
+        return self.graph.op("shl", self, other)
+
+    def __rshift__(self, other: "Expr | Number") -> "Expr":
+        return self.graph.op("shr", self, other)
+
+    def __invert__(self) -> "Expr":
+        return self.graph.op("not", self)
+
+    def __neg__(self) -> "Expr":
+        return self.graph.op("neg", self)
+
+    def __abs__(self) -> "Expr":
+        return self.graph.op("abs", self)
+
+    def __lt__(self, other: "Expr | Number") -> "Expr":
+        return self.graph.op("lt", self, other)
+
+    def __le__(self, other: "Expr | Number") -> "Expr":
+        return self.graph.op("le", self, other)
+
+    def __gt__(self, other: "Expr | Number") -> "Expr":
+        return self.graph.op("gt", self, other)
+
+    def __ge__(self, other: "Expr | Number") -> "Expr":
+        return self.graph.op("ge", self, other)
+
+    def eq(self, other: "Expr | Number") -> "Expr":
+        """self == other as an expression (`==` itself compares identity)."""
+        return self.graph.op("eq", self, other)
+
+    def ne(self, other: "Expr | Number") -> "Expr":
+        return self.graph.op("ne", self, other)
+
+    def isnan(self) -> "Expr":
+        return self.graph.op("ne", self, self)
+
+    def convert(self, type: str) -> "Expr":
+        return self if type == self.type else self.graph.typed("convert", (self,), type)
+
+    def bitcast(self, type: str) -> "Expr":
+        return self if type == self.type else self.graph.typed("bitcast", (self,), type)
+
+    def const(self, value: Number) -> "Expr":
+        """A constant of this expression's type and graph."""
+        return self.graph.const(value, self.type)
+
+    def is_const(self, value: Number | None = None) -> bool:
+        return self.op == "const" and (value is None or self.data == value)
+
+
+class Graph:
+    """The expressions of one kernel or function, each distinct one once."""
+
+    def __init__(self) -> None:
+        self.table: dict[Any, Expr] = {}
+        self.count = 0
+        self.variables = 0
+
+    def _make(
+        self, op: str, args: tuple[Expr, ...], data: Any, type: str, key_data: Any = None
+    ) -> Expr:
+        key = (op, type, *[a.id for a in args], data if key_data is None else key_data)
+        found = self.table.get(key)
+        if found is None:
+            free = 0
+            for a in args:
+                free |= a.free
+            found = self.table[key] = Expr(self, op, args, data, type, free)
+        return found
+
+    def const(self, value: Number, type: str) -> Expr:
+        """A constant that is part of the code. An "index" constant above 8 becomes a parameter."""
+        if type in ir.FLOATS:
+            value = float(value)
+            return self._make("const", (), value, type, struct.pack("<d", value))
+        value = bool(value) if type == "bool" else int(value)
+        return self._make("const", (), value, type)
+
+    def index(self, value: int) -> Expr:
+        return self.const(value, "index")
+
+    def scalar(self, value: Number, type: str) -> Expr:
+        """A scalar whose value is not part of the code but a parameter of the kernel."""
+        if type in ir.FLOATS:
+            value = float(value)
+            return self._make("scalar", (), value, type, struct.pack("<d", value))
+        return self._make("scalar", (), value, type)
+
+    def variable(self, type: str) -> Expr:
+        """A new variable bound by a loop, a reduction or a function."""
+        bit = 1 << self.variables
+        self.variables += 1
+        made = Expr(self, "var", (), bit, type, bit)
+        return made
+
+    def op(self, name: str, *args: "Expr | Number") -> Expr:
+        """The operation on expressions of one type; Python numbers are constants of that type."""
+        like = next(a for a in reversed(args) if isinstance(a, Expr))
+        exprs = tuple(a if isinstance(a, Expr) else self.const(a, like.type) for a in args)
+        if like.type == "index":
+            folded = self._fold_index(name, exprs)
+            if folded is not None:
+                return folded
+        return self._make(
+            name, exprs, None, "bool" if name in COMPARISONS else exprs[0].type
+        )
+
+    def typed(self, name: str, args: tuple[Expr, ...], type: str) -> Expr:
+        """The operation with the type of its result given (convert, bitcast, load)."""
+        if name == "convert" and args[0].op == "const" and {type, args[0].type} <= INTEGERS:
+            return self.const(args[0].data, type)
+        return self._make(name, args, None, type)
+
+    def _fold_index(self, name: str, args: tuple[Expr, ...]) -> Expr | None:
+        if all(a.op == "const" for a in args):
+            return self._fold_constants(name, [a.data for a in args])
+        if name in ("add", "mul") and args[0].op == "const":
+            args = args[::-1]
+        a, b = args[0], args[-1]
+        if name in ("add", "sub") and b.is_const(0):
+            return a
+        if name == "mul" and b.is_const(1) or name == "div" and b.is_const(1):
+            return a
+        if name == "mul" and b.is_const(0) or name == "rem" and b.is_const(1):
+            return self.index(0)
+        if name == "add" and b.op == "const" and a.op == "add" and a.args[1].op == "const":
+            return a.args[0] + (a.args[1].data + b.data)
+        return None
+
+    def _fold_constants(self, name: str, v: list[int]) -> Expr | None:
+        match name:
+            case "add":
+                return self.index(v[0] + v[1])
+            case "sub":
+                return self.index(v[0] - v[1])
+            case "mul":
+                return self.index(v[0] * v[1])
+            case "min":
+                return self.index(min(v))
+            case "max":
+                return self.index(max(v))
+            case "div" if v[1] > 0 and v[0] >= 0:
+                return self.index(v[0] // v[1])
+            case "rem" if v[1] > 0 and v[0] >= 0:
+                return self.index(v[0] % v[1])
+        return None
+
+    def select(self, cond: Expr, a: "Expr | Number", b: "Expr | Number") -> Expr:
+        like = a if isinstance(a, Expr) else b
+        if not isinstance(like, Expr):
+            raise TypeError("select needs an expression on at least one side")
+        a = a if isinstance(a, Expr) else like.const(a)
+        b = b if isinstance(b, Expr) else like.const(b)
+        if cond.op == "const":
+            return a if cond.data else b
+        return a if a is b else self._make("select", (cond, a, b), None, a.type)
+
+    def load(self, memory: ir.Memory, index: Expr) -> Expr:
+        """memory[index], of memory that this kernel does not write while the value is needed."""
+        return self._make("load", (index,), memory, memory.type)
+
+    def call(self, function: ir.Function, args: Sequence[Expr]) -> tuple[Expr, ...]:
+        made = self._make("call", tuple(args), function, "")
+        return self._items(made, [r.type for r in function.results])
+
+    def branch(
+        self, cond: Expr, then: ir.Function, orelse: ir.Function, args: Sequence[Expr]
+    ) -> tuple[Expr, ...]:
+        """then(*args) where cond holds, else orelse(*args), running only what a lane needs."""
+        made = self._make("branch", (cond, *args), (then, orelse), "")
+        return self._items(made, [r.type for r in then.results])
+
+    def iterate(
+        self,
+        cond: ir.Function,
+        step: ir.Function,
+        init: Sequence[Expr],
+        consts: Sequence[Expr] = (),
+    ) -> tuple[Expr, ...]:
+        """The state after `while cond(*state, *consts): state = step(*state, *consts)`."""
+        made = self._make("iterate", (*init, *consts), (cond, step, len(init)), "")
+        return self._items(made, [e.type for e in init])
+
+    def _items(self, made: Expr, types: list[str]) -> tuple[Expr, ...]:
+        return tuple(self._make("item", (made,), i, t) for i, t in enumerate(types))
+
+    def reduce(
+        self,
+        extent: Expr,
+        values: Callable[[Expr], Sequence[Expr]],
+        combine: Callable[[Sequence[Expr], Sequence[Expr]], Sequence[Expr]],
+        init: Sequence[Expr],
+    ) -> tuple[Expr, ...]:
+        """The fold of values(k) over k = 0 .. extent - 1, in the order that ir.Reduce states."""
+        k = self.variable("index")
+        elements = tuple(values(k))
+        left = tuple(self.variable(e.type) for e in elements)
+        right = tuple(self.variable(e.type) for e in elements)
+        combined = tuple(combine(left, right))
+        made = self._make(
+            "reduce", (extent, *init, *elements), (k, left, right, combined), "", k.id
+        )
+        made.free &= ~k.data
+        return self._items(made, [e.type for e in elements])
+
+
+INTEGERS = frozenset((*ir.SIGNED, *ir.UNSIGNED))
