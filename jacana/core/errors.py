@@ -1,0 +1,141 @@
+"""One exception per mistake a user can make: what was done, what was found, what to do."""
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jacana.core.trace import Tracer
+
+
+class JacanaTypeError(TypeError):
+    """A value of the wrong type."""
+
+
+def describe(tracer: "Tracer") -> str:
+    """The traced value, its type and the user's line that made it."""
+    source = tracer.origin()
+    where = f", made at {source}" if source else ""
+    return f"a traced array of type {tracer.aval}{where}"
+
+
+class NotAnArrayError(TypeError):
+    """Something that is not an array was given where one is needed."""
+
+    def __init__(self, value: Any, function: str = "", argument: str = ""):
+        where = f"{function} needs an array" if function else "An array is needed"
+        which = f" as argument {argument}" if argument else ""
+        found = repr(value)
+        found = found if len(found) <= 60 else found[:57] + "..."
+        super().__init__(
+            f"{where}{which}, got {found} of type {type(value).__module__}."
+            f"{type(value).__qualname__}, which is not a valid JAX type. Pass numbers or arrays "
+            f"(convert lists with jnp.array), or mark the argument static where jit is used."
+        )
+
+
+class ConcretizationTypeError(TypeError):
+    """A traced value was used where its concrete value is needed.
+
+    Inside `jit`, `vmap` and the like arrays have shapes and dtypes but no values yet. Compute with
+    jnp functions instead (`jnp.where`, `lax.cond`), or pass the value as a static argument.
+    """
+
+    def __init__(self, tracer: "Tracer", use: str = "", repair: str = ""):
+        use = use or "a concrete value"
+        repair = repair or (
+            "Keep it an array and use jnp functions, or mark the argument that it comes from as "
+            "static (static_argnums of jit)."
+        )
+        self.tracer = tracer
+        super().__init__(
+            f"Abstract tracer value encountered where concrete value is expected: {use} was asked "
+            f"of {describe(tracer)}, whose value is not known while the function is traced. {repair}"
+        )
+
+    @classmethod
+    def of_float(cls, tracer: "Tracer") -> "ConcretizationTypeError":
+        return cls(tracer, "float(...)", "Use x.astype(float) to convert it as an array.")
+
+    @classmethod
+    def of_complex(cls, tracer: "Tracer") -> "ConcretizationTypeError":
+        return cls(tracer, "complex(...)", "Use x.astype(complex) to convert it as an array.")
+
+    @classmethod
+    def of_item(cls, tracer: "Tracer") -> "ConcretizationTypeError":
+        return cls(tracer, ".item()")
+
+    @classmethod
+    def of_tolist(cls, tracer: "Tracer") -> "ConcretizationTypeError":
+        return cls(tracer, ".tolist()")
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """`if`, `while`, `and`, `or`, `not` or bool() was applied to a traced array."""
+
+    def __init__(self, tracer: "Tracer"):
+        super().__init__(
+            tracer,
+            "a truth value (if, while, and, or, not)",
+            "Attempted boolean conversion of traced array: use jnp.where or lax.cond to choose, "
+            "& | ~ to combine conditions, or mark the argument that it comes from as static.",
+        )
+
+
+class TracerIntegerConversionError(TypeError):
+    """A traced array was used as a Python integer (an index of a list, a shape, range())."""
+
+    def __init__(self, tracer: "Tracer", use: str = "The __index__() method"):
+        self.tracer = tracer
+        super().__init__(
+            f"{use} was called on {describe(tracer)}, whose value is not known while the function "
+            f"is traced. Index with jnp arrays (jnp.asarray(list)[i], jnp.take), or mark the "
+            f"argument that it comes from as static (static_argnums of jit)."
+        )
+
+    @staticmethod
+    def of_int(tracer: "Tracer") -> Exception:
+        return ConcretizationTypeError(
+            tracer, "int(...)", "Use x.astype(int) to convert it as an array."
+        )
+
+
+class TracerArrayConversionError(TypeError):
+    """NumPy was asked to make an array of a traced one."""
+
+    def __init__(self, tracer: "Tracer"):
+        self.tracer = tracer
+        super().__init__(
+            f"The numpy.ndarray conversion method __array__() was called on {describe(tracer)}. "
+            f"NumPy functions cannot be traced: use the function of the same name in jax.numpy, "
+            f"or jax.pure_callback to call NumPy at run time."
+        )
+
+
+class NonConcreteBooleanIndexError(IndexError):
+    """A boolean mask whose values are traced decided the size of a result."""
+
+    def __init__(self, tracer: "Tracer"):
+        self.tracer = tracer
+        super().__init__(
+            f"Array boolean indices must be concrete; got {describe(tracer)}. The size of x[mask] "
+            f"would depend on values: use jnp.where(mask, x, fill), jnp.nonzero(mask, size=...), "
+            f"or x.at[mask].set(...) which keeps the size."
+        )
+
+
+class UnexpectedTracerError(Exception):
+    """A traced value outlived the function that was traced.
+
+    It was stored in a global, an attribute or a list and used later. Return it instead.
+    """
+
+    def __init__(self, tracer: "Tracer", user: str = ""):
+        self.tracer = tracer
+        by = f" while {user} was traced" if user else ""
+        super().__init__(
+            f"Encountered an unexpected tracer: {describe(tracer)} was used{by} after the "
+            f"transformation that made it had ended. It leaked through a side effect, such as an "
+            f"assignment to a global or an attribute. Return the value from the function instead."
+        )
+
+
+class KeyReuseError(RuntimeError):
+    """A random key was used twice."""

@@ -1,0 +1,31 @@
+"""Evaluate: run a jaxpr's equations under the current trace."""
+from collections.abc import Sequence
+from typing import Any
+
+from jacana.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var
+
+
+def evaluate(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+    """The jaxpr's outputs for the given arguments, by binding its primitives one by one."""
+    values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    values.update(zip(jaxpr.invars, args, strict=True))
+
+    def read(a: Atom) -> Any:
+        return a.val if isinstance(a, Literal) else values[a]
+
+    for e in jaxpr.eqns:
+        out = e.primitive(*[read(a) for a in e.invars], **e.params)
+        if e.primitive.multiple_results:
+            values.update(zip(e.outvars, out, strict=True))
+        else:
+            values[e.outvars[0]] = out
+    return [read(a) for a in jaxpr.outvars]
+
+
+def evaluate_closed(closed: ClosedJaxpr, *args: Any) -> list[Any]:
+    return evaluate(closed.jaxpr, closed.consts, args)
+
+
+def jaxpr_as_fun(closed: ClosedJaxpr) -> Any:
+    """The jaxpr as a function of flat arguments to a list."""
+    return lambda *args: evaluate(closed.jaxpr, closed.consts, args)

@@ -1,0 +1,233 @@
+"""Programs as data: typed, in single assignment, nested for control flow."""
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jacana.core.avals import ShapedArray
+
+if TYPE_CHECKING:
+    from jacana.core.primitive import Primitive
+    from jacana.core.source import Source
+
+
+class Var:
+    """A typed variable, defined exactly once in its jaxpr."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var(id={id(self)}):{self.aval}"
+
+
+class DropVar(Var):
+    """An output that nobody uses; printed as `_`."""
+
+    __slots__ = ()
+
+
+class Literal:
+    """A scalar constant written in the program: a Python or NumPy scalar of dtype `aval.dtype`."""
+
+    __slots__ = ("val", "aval")
+
+    def __init__(self, val: Any, aval: ShapedArray):
+        self.val = val
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"{literal_text(self.val)}:{self.aval}"
+
+
+Atom = Var | Literal
+
+
+def literal_text(val: Any) -> str:
+    return str(val.item() if hasattr(val, "item") and val.dtype.kind in "biufc" else val)
+
+
+class JaxprEqn:
+    """outvars = primitive[params](invars)."""
+
+    __slots__ = ("invars", "outvars", "primitive", "params", "source")
+
+    def __init__(
+        self,
+        invars: Sequence[Atom],
+        outvars: Sequence[Var],
+        primitive: "Primitive",
+        params: dict[str, Any],
+        source: "Source | None" = None,
+    ):
+        self.invars, self.outvars = list(invars), list(outvars)
+        self.primitive, self.params, self.source = primitive, params, source
+
+    def replace(self, **changes: Any) -> "JaxprEqn":
+        fields = {name: getattr(self, name) for name in JaxprEqn.__slots__}
+        return JaxprEqn(**{**fields, **changes})
+
+    @property
+    def effects(self) -> frozenset[str]:
+        return self.primitive.effects(self.params)
+
+    def __repr__(self) -> str:
+        names = " ".join(map(repr, self.invars))
+        return f"{' '.join(map(repr, self.outvars))} = {self.primitive.name} {names}"
+
+
+class Jaxpr:
+    """A program from constvars and invars to outvars; never changed after it is made."""
+
+    __slots__ = ("constvars", "invars", "outvars", "eqns", "debug_name", "_key", "__weakref__")
+
+    def __init__(
+        self,
+        constvars: Sequence[Var],
+        invars: Sequence[Var],
+        outvars: Sequence[Atom],
+        eqns: Sequence[JaxprEqn],
+        debug_name: str = "",
+    ):
+        self.constvars, self.invars = list(constvars), list(invars)
+        self.outvars, self.eqns = list(outvars), list(eqns)
+        self.debug_name = debug_name
+        self._key: Any = None
+
+    @property
+    def effects(self) -> frozenset[str]:
+        found: frozenset[str] = frozenset()
+        return found.union(*(e.effects for e in self.eqns))
+
+    @property
+    def in_avals(self) -> list[ShapedArray]:
+        return [v.aval for v in self.invars]
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        return [v.aval for v in self.outvars]
+
+    @property
+    def key(self) -> Any:
+        """A hashable value that two jaxprs share exactly when they are the same program."""
+        if self._key is None:
+            self._key = KeyOf(_structure(self))
+        return self._key
+
+
+class ClosedJaxpr:
+    """A jaxpr with the values of its constvars."""
+
+    __slots__ = ("jaxpr", "consts", "__weakref__")
+
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
+        assert len(consts) == len(jaxpr.constvars)
+        self.jaxpr = jaxpr
+        self.consts = list(consts)
+
+    @property
+    def in_avals(self) -> list[ShapedArray]:
+        return self.jaxpr.in_avals
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        return self.jaxpr.out_avals
+
+    @property
+    def eqns(self) -> list[JaxprEqn]:
+        return self.jaxpr.eqns
+
+    @property
+    def literals(self) -> list[Any]:
+        return self.consts
+
+    @property
+    def effects(self) -> frozenset[str]:
+        return self.jaxpr.effects
+
+    @property
+    def key(self) -> Any:
+        return (self.jaxpr.key, tuple(map(id, self.consts)))
+
+
+class KeyOf:
+    """A nested tuple with its hash computed once."""
+
+    __slots__ = ("structure", "hash")
+
+    def __init__(self, structure: Any):
+        self.structure = structure
+        self.hash = hash(structure)
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, KeyOf)
+            and self.hash == other.hash
+            and self.structure == other.structure
+        )
+
+
+def _structure(jaxpr: Jaxpr) -> Any:
+    numbers: dict[Var, int] = {}
+    for v in (*jaxpr.constvars, *jaxpr.invars):
+        numbers[v] = len(numbers)
+
+    def atom(a: Atom) -> Any:
+        if isinstance(a, Literal):
+            # repr separates 0.0 from -0.0 and makes nan equal to itself.
+            return (repr(a.val), a.aval)
+        return numbers[a]
+
+    eqns = []
+    for e in jaxpr.eqns:
+        invars = tuple([atom(a) for a in e.invars])
+        outs = []
+        for v in e.outvars:
+            numbers[v] = len(numbers)
+            outs.append(v.aval)
+        eqns.append((e.primitive, invars, tuple(outs), params_key(e.params)))
+    return (
+        tuple(v.aval for v in jaxpr.constvars),
+        tuple(v.aval for v in jaxpr.invars),
+        tuple(eqns),
+        tuple(atom(a) for a in jaxpr.outvars),
+    )
+
+
+def params_key(params: dict[str, Any]) -> Any:
+    """A hashable form of an equation's params: inner jaxprs by their keys."""
+    return tuple([(name, param_key(value)) for name, value in params.items()])
+
+
+def param_key(value: Any) -> Any:
+    if isinstance(value, Jaxpr | ClosedJaxpr):
+        return value.key
+    if isinstance(value, tuple | list):
+        return tuple([param_key(v) for v in value])
+    if isinstance(value, float):
+        return (float, repr(value))
+    if isinstance(value, bool | complex):
+        return (type(value), repr(value))
+    return value
+
+
+def subjaxprs(params: dict[str, Any]) -> Iterator[Jaxpr]:
+    """The jaxprs held by an equation's params."""
+    for value in params.values():
+        for item in value if isinstance(value, tuple | list) else (value,):
+            if isinstance(item, ClosedJaxpr):
+                yield item.jaxpr
+            elif isinstance(item, Jaxpr):
+                yield item
+
+
+def is_literal_value(value: Any) -> bool:
+    """Python scalars and NumPy scalars are written into programs; arrays never are."""
+    return isinstance(value, bool | int | float | complex | np.generic)

@@ -1,0 +1,104 @@
+"""Primitive: an operation and its six rules, all in one class.
+
+Each rule is written, supplied by the primitive's family, or stated to be Inapplicable with a
+reason; a class that misses one cannot be constructed.
+"""
+from collections.abc import Sequence
+from typing import Any
+
+from jacana.core.avals import ShapedArray
+from jacana.core.trace import Tracer, current
+
+RULES = ("type_rule", "reference", "jvp", "transpose", "batch", "lower")
+
+registry: dict[str, "Primitive"] = {}
+
+
+class Inapplicable:
+    """Stands for a rule that cannot exist, and says why."""
+
+    def __init__(self, reason: str):
+        self.reason = reason
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.rule = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"no such rule: {self.reason}")
+
+
+class Linear:
+    """Stands in `transpose` for an operand that the cotangent is wanted of."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.aval.dtype
+
+
+class Primitive:
+    """An operation on arrays. Calling it binds it: the current trace decides what happens.
+
+    type_rule(*avals, **params)              output aval, or a tuple of them
+    reference(*arrays, **params)             the meaning, in NumPy
+    jvp(i, t, out, *primals, **params)       what operand i's nonzero tangent t adds to the output's
+    transpose(ct, *operands, **params)       cotangents of the Linear operands (None elsewhere)
+    batch(size, operands, batch_axes, **params)   (output, batch axis), for axes None = unbatched
+    lower(build, *operands, **params)        the output as tensors of the builder
+
+    With `multiple_results`, outputs, ct and jvp's result are lists; an entry of ct may be None for
+    a zero cotangent, and an entry of jvp's result None for a zero tangent.
+    """
+
+    name: str
+    multiple_results = False
+
+    type_rule: Any
+    reference: Any
+    jvp: Any
+    transpose: Any
+    batch: Any
+    lower: Any
+
+    def __init__(self) -> None:
+        missing = [r for r in RULES if getattr(type(self), r, None) is None]
+        if missing:
+            raise TypeError(
+                f"{type(self).__name__} lacks the rules {', '.join(missing)}: write them, or state "
+                f"that they are Inapplicable and why."
+            )
+        if self.name in registry:
+            raise ValueError(f"a primitive named {self.name} exists already")
+        registry[self.name] = self
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        return current().process(self, args, params)
+
+    bind = __call__
+
+    def has_rule(self, rule: str) -> bool:
+        return not isinstance(getattr(type(self), rule), Inapplicable)
+
+    def effects(self, params: dict[str, Any]) -> frozenset[str]:
+        """What running it does beyond computing its outputs (nothing for most)."""
+        return frozenset()
+
+    def linear_operands(self, params: dict[str, Any]) -> Sequence[int] | None:
+        """Operands in which the output is jointly linear; None if all or unknown."""
+        return None
+
+    def __repr__(self) -> str:
+        return self.name
+
+    __str__ = __repr__
+
+
+__all__ = ["Inapplicable", "Linear", "Primitive", "Tracer", "registry"]

@@ -1,0 +1,124 @@
+"""Stage: from a Python function of flat arguments to a Jaxpr."""
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jacana.core import errors
+from jacana.core.avals import ShapedArray
+from jacana.core.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    DropVar,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    is_literal_value,
+)
+from jacana.core.primitive import Primitive
+from jacana.core.source import Source, user_source
+from jacana.core.trace import Trace, Tracer, set_current
+from jacana.core.values import aval_of
+
+
+class JaxprTracer(Tracer):
+    """A variable of the jaxpr being recorded."""
+
+    __slots__ = ("var", "source")
+
+    def __init__(self, trace: "JaxprTrace", var: Var, source: Source | None):
+        self._trace, self.aval, self.var, self.source = trace, var.aval, var, source
+
+    def origin(self) -> Source | None:
+        return self.source
+
+
+class JaxprTrace(Trace):
+    """Records every primitive as an equation, whatever its operands.
+
+    Values from outside (arrays, tracers of enclosing traces) become constants.
+    """
+
+    __slots__ = ("eqns", "constvars", "consts", "_const_of", "name", "invars", "parent")
+
+    def __init__(self, name: str = "", parent: Trace | None = None) -> None:
+        super().__init__()
+        self.name = name
+        self.parent = parent
+        self.eqns: list[JaxprEqn] = []
+        self.invars: list[Var] = []
+        self.constvars: list[Var] = []
+        self.consts: list[Any] = []
+        self._const_of: dict[int, Var] = {}
+
+    def new_arg(self, aval: ShapedArray) -> JaxprTracer:
+        var = Var(aval)
+        self.invars.append(var)
+        return JaxprTracer(self, var, None)
+
+    def atom(self, value: Any) -> Atom:
+        """The variable or literal that stands for a value in this jaxpr."""
+        if isinstance(value, JaxprTracer) and value._trace is self:
+            return value.var
+        if isinstance(value, Tracer) and not value._trace.alive:
+            raise errors.UnexpectedTracerError(value, self.name)
+        if is_literal_value(value):
+            return Literal(value, aval_of(value))
+        var = self._const_of.get(id(value))
+        if var is None:
+            var = self._const_of[id(value)] = Var(aval_of(value))
+            self.constvars.append(var)
+            self.consts.append(value)
+        return var
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        invars = [self.atom(a) for a in args]
+        out = primitive.type_rule(*[v.aval for v in invars], **params)
+        source = user_source()
+        if primitive.multiple_results:
+            outvars = [Var(aval) for aval in out]
+            self.eqns.append(JaxprEqn(invars, outvars, primitive, params, source))
+            return [JaxprTracer(self, v, source) for v in outvars]
+        var = Var(out)
+        self.eqns.append(JaxprEqn(invars, [var], primitive, params, source))
+        return JaxprTracer(self, var, source)
+
+    def finish(self, outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
+        """The jaxpr recorded so far that returns `outs`, and the values of its constvars."""
+        outvars = [self.atom(o) for o in outs]
+        eqns = mark_dropped(self.eqns, outvars)
+        self.alive = False
+        return Jaxpr(self.constvars, self.invars, outvars, eqns, self.name), self.consts
+
+
+def mark_dropped(eqns: list[JaxprEqn], outvars: Sequence[Atom]) -> list[JaxprEqn]:
+    """The equations with outputs that nobody uses replaced by DropVars."""
+    used = {v for v in outvars if isinstance(v, Var)}
+    for e in eqns:
+        used.update([v for v in e.invars if type(v) is not Literal])
+    marked = []
+    for e in eqns:
+        if any(v not in used for v in e.outvars):
+            outvars_kept = [v if v in used else DropVar(v.aval) for v in e.outvars]
+            e = JaxprEqn(e.invars, outvars_kept, e.primitive, e.params, e.source)
+        marked.append(e)
+    return marked
+
+
+def stage(
+    function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray], name: str = ""
+) -> tuple[Jaxpr, list[Any]]:
+    """The jaxpr of a function from flat arrays to a flat sequence of arrays, and its constants."""
+    trace = JaxprTrace(name)
+    try:
+        with set_current(trace):
+            outs = function(*[trace.new_arg(a) for a in avals])
+            return trace.finish(outs)
+    finally:
+        trace.alive = False
+
+
+def stage_closed(
+    function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray], name: str = ""
+) -> ClosedJaxpr:
+    jaxpr, consts = stage(function, avals, name)
+    return ClosedJaxpr(jaxpr, consts)

@@ -1,0 +1,65 @@
+"""What counts as an array: the aval of each kind of value that users may pass."""
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jacana.core import config, dtypes, errors
+from jacana.core.avals import ShapedArray
+
+# Type -> aval of a value of that type. Python scalars are weakly typed.
+_rules: dict[type, Callable[[Any], ShapedArray]] = {}
+
+
+def register(type_: type, rule: Callable[[Any], ShapedArray]) -> None:
+    """Make values of a type count as arrays."""
+    _rules[type_] = rule
+
+
+def aval_of(value: Any) -> ShapedArray:
+    """The aval of an array, tracer, NumPy value or Python scalar; TypeError for anything else."""
+    aval = getattr(value, "aval", None)
+    if aval is not None:
+        return aval  # type: ignore[no-any-return]
+    rule = _rules.get(type(value))
+    if rule is not None:
+        return rule(value)
+    return _aval_by_kind(value)
+
+
+def _aval_by_kind(value: Any) -> ShapedArray:
+    if isinstance(value, np.ndarray | np.generic):
+        return _numpy_aval(value)
+    for kind, rule in _scalar_kinds:
+        if isinstance(value, kind):
+            return rule(value)
+    raise errors.NotAnArrayError(value)
+
+
+def is_array_like(value: Any) -> bool:
+    """Whether the value may be an operand."""
+    return (
+        hasattr(value, "aval")
+        or isinstance(value, np.ndarray | np.generic | bool | int | float | complex)
+        or type(value) in _rules
+    )
+
+
+def _numpy_aval(value: np.ndarray | np.generic) -> ShapedArray:
+    dtype = dtypes.canonicalize(value.dtype, config.current().enable_x64)
+    if not dtypes.is_supported(dtype):
+        raise errors.NotAnArrayError(value)
+    return ShapedArray(value.shape, dtype)
+
+
+def _scalar_rule(kind: type) -> Callable[[Any], ShapedArray]:
+    def rule(value: Any) -> ShapedArray:
+        dtype = dtypes.python_scalar_dtype(kind, config.current().enable_x64)
+        return ShapedArray((), dtype, kind is not bool)
+
+    return rule
+
+
+_scalar_kinds = [(k, _scalar_rule(k)) for k in (bool, int, float, complex)]
+_rules.update(_scalar_kinds)
+_rules[np.ndarray] = _numpy_aval
