@@ -1,0 +1,160 @@
+"""Families of primitives: the rules that follow from being of the family, written once."""
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jacana import ops
+from jacana.core import dtypes
+from jacana.core.avals import ShapedArray
+from jacana.core.primitive import Inapplicable, Linear, Primitive
+from jacana.ops.lowering import Build, Tensor, Value
+
+not_linear = Inapplicable("the primitive is not linear in any operand")
+not_differentiable = Inapplicable("outputs are integers or booleans, or constant where defined")
+
+
+def move_axis(x: Any, source: int, destination: int) -> Any:
+    """x with one axis moved."""
+    if source == destination:
+        return x
+    order = [i for i in range(len(x.shape)) if i != source]
+    order.insert(destination, source)
+    return ops.transpose(x, permutation=tuple(order))
+
+
+def align_batch(
+    size: int, operands: Sequence[Any], axes: Sequence[int | None], broadcast: bool = True
+) -> list[Any]:
+    """Operands with their batch axis in front; unbatched ones broadcast over it if asked."""
+    return [
+        move_axis(x, a, 0) if a is not None else spread_axis(x, size) if broadcast else x
+        for x, a in zip(operands, axes, strict=True)
+    ]
+
+
+def spread_axis(x: Any, size: int) -> Any:
+    """x repeated along a new leading axis."""
+    shape = np.shape(x)
+    dims = tuple(range(1, len(shape) + 1))
+    return ops.broadcast_in_dim(x, shape=(size, *shape), broadcast_dimensions=dims)
+
+
+class Elementwise(Primitive):
+    """Output element = function of the operands' elements at the same index.
+
+    Operands have one shape, apart from rank-0 ones which serve every element, and (unless the class
+    says otherwise) one dtype. Subclasses write `reference`, `jvp`, `transpose` and `element`.
+    """
+
+    # Kinds of dtype accepted: b(ool) i(nt) u(int) f(loat) c(omplex).
+    kinds: ClassVar[str] = "iufc"
+
+    def element(self, *values: Value, **params: Any) -> Value:
+        """The scalar meaning, in kernel language."""
+        raise NotImplementedError
+
+    def output_dtype(self, *dtypes_: Any, **params: Any) -> Any:
+        return dtypes_[0]
+
+    def type_rule(self, *xs: ShapedArray, **params: Any) -> ShapedArray:
+        self.check_dtypes(*xs)
+        shape = self.common_shape(xs)
+        weak = all(x.weak_type for x in xs)
+        return ShapedArray(shape, self.output_dtype(*[x.dtype for x in xs], **params), weak)
+
+    def check_dtypes(self, *xs: ShapedArray) -> None:
+        for i, x in enumerate(xs):
+            if dtypes.kind(x.dtype) not in self.kinds:
+                raise TypeError(
+                    f"{self.name} does not accept dtype {x.dtype} at position {i}. Accepted are "
+                    f"{dtypes.kinds_text(self.kinds)}; convert it first, for example with astype."
+                )
+            if x.dtype != xs[0].dtype:
+                found = ", ".join(str(y.dtype) for y in xs)
+                raise TypeError(
+                    f"{self.name} requires arguments to have the same dtypes, got {found}. Convert "
+                    f"one of them first, for example with astype, or use the jnp function."
+                )
+
+    def common_shape(self, xs: Sequence[ShapedArray]) -> tuple[int, ...]:
+        shape: tuple[int, ...] = ()
+        for x in xs:
+            if x.shape and x.shape != shape:
+                if shape:
+                    found = ", ".join(str(y.shape) for y in xs)
+                    raise TypeError(
+                        f"{self.name} got incompatible shapes for broadcasting: {found}. Shapes "
+                        f"must be equal; broadcast first, or use the jnp function."
+                    )
+                shape = x.shape
+        return shape
+
+    def batch(
+        self, size: int, operands: Sequence[Any], axes: Sequence[int | None], **params: Any
+    ) -> tuple[Any, int]:
+        ranks = [np.ndim(x) - (a is not None) for x, a in zip(operands, axes, strict=True)]
+        rank = max(ranks)
+        aligned = []
+        for x, axis, r in zip(operands, axes, ranks, strict=True):
+            if axis is None:
+                # An unbatched scalar serves every element as it is.
+                aligned.append(x if r == 0 else spread_axis(x, size))
+                continue
+            x = move_axis(x, axis, 0)
+            if r < rank:
+                shape = next(
+                    _unbatched_shape(y, a) for y, a in zip(operands, axes, strict=True)
+                    if np.ndim(y) - (a is not None) == rank
+                )  # fmt: skip
+                x = ops.broadcast_in_dim(x, shape=(size, *shape), broadcast_dimensions=(0,))
+            aligned.append(x)
+        return self(*aligned, **params), 0
+
+    def lower(self, build: Build, *operands: Tensor, **params: Any) -> Tensor:
+        dtype = self.output_dtype(*[x.dtype for x in operands], **params)
+        return build.elementwise(lambda *xs: self.element(*xs, **params), operands, dtype)
+
+
+def _unbatched_shape(x: Any, axis: int | None) -> tuple[int, ...]:
+    shape = np.shape(x)
+    return shape if axis is None else shape[:axis] + shape[axis + 1 :]
+
+
+def spread(t: Any, out: Any) -> Any:
+    """A tangent of a rank-0 operand as a tangent of the output."""
+    if np.shape(t) == np.shape(out):
+        return t
+    return ops.broadcast_in_dim(t, shape=np.shape(out), broadcast_dimensions=())
+
+
+def gather_in(ct: Any, x: Any) -> Any:
+    """The adjoint of `spread`: the cotangent of an operand that served every element."""
+    if np.shape(ct) == x.shape:
+        return ct
+    return ops.reduce_sum(ct, axes=tuple(range(np.ndim(ct))))
+
+
+class LinearMap(Primitive):
+    """Linear in its only differentiable operand, the first: jvp applies the map to the tangent."""
+
+    def jvp(self, i: int, t: Any, out: Any, x: Any, *rest: Any, **params: Any) -> Any:
+        return self(t, *rest, **params)
+
+
+class Bilinear(Primitive):
+    """Linear in each of two operands."""
+
+    def jvp(self, i: int, t: Any, out: Any, x: Any, y: Any, **params: Any) -> Any:
+        return self(t, y, **params) if i == 0 else self(x, t, **params)
+
+
+def is_linear(x: Any) -> bool:
+    """Whether a transposition rule is asked for this operand's cotangent."""
+    return isinstance(x, Linear)
+
+
+__all__ = [
+    "Bilinear", "Elementwise", "LinearMap", "align_batch", "gather_in", "is_linear", "move_axis",
+    "not_differentiable", "not_linear", "spread", "spread_axis",
+]  # fmt: skip
