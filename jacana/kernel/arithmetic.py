@@ -2,6 +2,7 @@
 
 A 4-bit integer is held in the 8-bit type of the same sign, always reduced to its range.
 """
+
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
@@ -51,12 +52,12 @@ def apply(operation: str, result_type: str, arg_types: list[str], args: list[Arr
 
 def _apply_half(operation: str, type: str, args: list[Array]) -> Array:
     if operation in ("neg", "abs", "copysign"):  # of the sign bit only, so that nan keeps its bits
-        sign = np.uint16(0x8000)
         bits = [a.view(np.uint16) for a in args]
-        if operation == "neg":
-            made = bits[0] ^ sign
-        else:
-            made = bits[0] & ~sign | (bits[-1] & sign if operation == "copysign" else 0)
+        made: Array = bits[0] ^ 0x8000
+        if operation != "neg":
+            made = bits[0] & 0x7FFF
+        if operation == "copysign":
+            made = made | bits[1] & 0x8000
         return made.view(DTYPES[type])
     return convert(
         FLOAT_OPERATIONS[operation](*[a.astype(np.float32) for a in args]), "float32", type
@@ -79,37 +80,41 @@ def constant(value: bool | int | float, type: str) -> Array:
 
 
 def wrap(x: Array, type: str) -> Array:
-    """x reduced modulo 2**width where NumPy's type is wider than `type`."""
+    """Values reduced modulo 2**width where NumPy's type is wider than `type`."""
+    if type in ("int4", "uint4"):
+        x = x & 15
     if type == "int4":
-        return ((x & 15) ^ 8) - x.dtype.type(8)
-    return x & 15 if type == "uint4" else x
+        x = (x ^ 8) - x.dtype.type(8)
+    return x
 
 
 def to_bits(x: Array, type: str) -> Array:
     """The value's own bits as unsigned 64-bit integers."""
     if type == "bool":
         return x.astype(np.uint64)
-    bits = np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}").astype(np.uint64)
-    return bits & np.uint64((1 << ir.WIDTH[type]) - 1)
+    bits: Array = np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}").astype(np.uint64)
+    bits &= np.uint64((1 << ir.WIDTH[type]) - 1)
+    return bits
 
 
 def from_bits(bits: Array, type: str) -> Array:
     """The values of the type that have the low bits of the unsigned 64-bit integers."""
     if type == "bool":
-        return (bits & np.uint64(0xFF)) != 0
+        return (bits & np.uint64(0xFF)).astype(np.bool_)
     dtype = DTYPES[type]
-    return wrap(bits.astype(f"u{dtype.itemsize}").view(dtype), type)
+    made: Array = bits.astype(f"u{dtype.itemsize}").view(dtype)
+    return wrap(made, type)
 
 
 # --- conversions ------------------------------------------------------------------------------
 
 
 def convert(x: Array, source: str, target: str) -> Array:
-    """x as values of the type `target`, as ir.OPERATIONS states."""
+    """Values as those of the type `target`, as ir.OPERATIONS states."""
     if source == target:
         return x
     if target == "bool":
-        return x != 0
+        return np.not_equal(x, 0)
     if source in ir.FLOATS:
         if source in HALVES:
             x = x.astype(np.float32)
@@ -157,14 +162,14 @@ def _to_integer(x: Array, target: str) -> Array:
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """a + b rounded, and the rounding error, exactly (barring overflow)."""
+    """The sum rounded, and the rounding error, exactly (barring overflow)."""
     s = a + b
     part = s - a
     return s, (a - (s - part)) + (b - part)
 
 
 def two_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """a * b rounded, and the rounding error, exactly (barring overflow and underflow)."""
+    """The product rounded, and the rounding error, exactly (barring overflow and underflow)."""
     p = a * b
     t = a * 134217729.0
     a_high = t - (t - a)
@@ -185,7 +190,7 @@ def _make_odd(rounded: Array, error: Array) -> Array:
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c rounded once."""
+    """The value of a * b + c, rounded once."""
     if a.dtype == np.float32:
         total, error = two_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
         return _make_odd(total, error).astype(np.float32)
@@ -212,7 +217,7 @@ def _fma_safe(a: Array, b: Array, c: Array) -> Array:
 
 
 def _fma_unsafe(a: Array, b: Array, c: Array) -> Array:
-    """fma where something is zero, not finite, huge or tiny."""
+    """The value of fma where something is zero, not finite, huge or tiny."""
     finite = np.isfinite(a) & np.isfinite(b)
     made = np.where(np.isinf(c) & finite, c, a * b + c)
     index = np.flatnonzero(finite & np.isfinite(c) & (a != 0) & (b != 0))
@@ -281,18 +286,20 @@ def _leading_zeros(type: str, a: Array) -> Array:
         big = bits >> np.uint64(shift) != 0
         count -= np.where(big, shift, 0)
         bits = np.where(big, bits >> np.uint64(shift), bits)
-    return (count - (bits != 0)).astype(a.dtype)
+    return np.where(bits != 0, count - 1, count).astype(a.dtype)
 
 
 def _population(type: str, a: Array) -> Array:
-    return np.bitwise_count(to_bits(a, type)).astype(a.dtype)
+    made: Array = np.bitwise_count(to_bits(a, type))
+    return made.astype(a.dtype)
 
 
 def _multiply_high(type: str, a: Array, b: Array) -> Array:
     width = ir.WIDTH[type]
     if width <= 32:
         wide = np.int64 if type in ir.SIGNED else np.uint64
-        return (a.astype(wide) * b.astype(wide) >> wide(width)).astype(a.dtype)
+        upper: Array = a.astype(wide) * b.astype(wide) >> wide(width)
+        return upper.astype(a.dtype)
     x, y, half = a.astype(np.uint64), b.astype(np.uint64), np.uint64(32)
     mask = np.uint64(0xFFFFFFFF)
     low = (x & mask) * (y & mask)

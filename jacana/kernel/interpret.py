@@ -3,7 +3,8 @@
 Iterations of grid and vector loops run side by side as lanes. A uniform value has one element, any
 other one element a lane; conditions and loops narrow or widen the lanes of a Frame.
 """
-from collections.abc import Sequence
+
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -44,7 +45,7 @@ def run(
         for bits, type in zip(params, kernel.params, strict=True)
     ]
     frame = Frame(None, np.zeros(1, np.int64), memory, slots)
-    frame.begin, frame.end = begin, end
+    frame.range = (begin, end)
     frame.open_locals(kernel.locals)
     with np.errstate(all="ignore"):
         execute(kernel.body, frame)
@@ -70,20 +71,18 @@ class Frame:
         self.parent, self.origin, self.lanes = parent, origin, len(origin)
         self.memory, self.slots = memory, slots
         self.values: dict[ir.Var, Array] = {}
-        if parent is not None:
-            self.begin, self.end = parent.begin, parent.end
-            self.local_sizes, self.locals = parent.local_sizes, parent.locals
-            self.rows = parent.rows[origin]
+        self.range: tuple[int, int] = (0, 0) if parent is None else parent.range
+        self.locals: dict[ir.Local, Array] = {} if parent is None else parent.locals
+        # Which row of the local memories each lane has.
+        self.rows: Array = origin if parent is None else parent.rows[origin]
 
-    def open_locals(self, sizes: Sequence[ir.Local]) -> None:
+    def open_locals(self, sizes: Iterable[ir.Local]) -> None:
         """Give each lane its own local memory, with values that no kernel may rely on."""
-        self.local_sizes = tuple(sizes)
-        self.rows = np.arange(self.lanes)
-        self.locals: dict[ir.Local, Array] = {}
+        self.rows, self.locals = np.arange(self.lanes), {}
         for m in sizes:
             poison = float("nan") if m.type in ir.FLOATS else 127
-            self.locals[m] = np.full((self.lanes, m.size), poison).astype(DTYPES[m.type])
-            self.locals[m] = wrap(self.locals[m], m.type)
+            made = np.full((self.lanes, m.size), poison).astype(DTYPES[m.type])
+            self.locals[m] = wrap(made, m.type)
 
     def child(self, origin: Array) -> "Frame":
         return Frame(self, origin, self.memory, self.slots)
@@ -163,7 +162,8 @@ def _load(s: ir.Load, frame: Frame) -> Array:
     index = frame.get(s.index)
     if isinstance(s.memory, ir.Local):
         store = frame.locals[s.memory]
-        return store[frame.rows, _bounded(index, store.shape[1], s.memory)]
+        loaded: Array = store[frame.rows, _bounded(index, store.shape[1], s.memory)]
+        return loaded
     array = _table(s.memory) if isinstance(s.memory, ir.Table) else frame.memory[s.memory]
     return wrap(array[_bounded(index, len(array), s.memory)], s.memory.type)
 
@@ -228,13 +228,14 @@ def _iterate(s: ir.Iterate, frame: Frame) -> None:
 
 
 def _for(s: ir.For, frame: Frame) -> None:
-    begin, extent = 0, frame.get(s.extent)
     if s.grid:
-        begin, extent = frame.begin, np.array([frame.end])
-    if s.grid or s.kind == "vector" and len(extent) == 1:
-        _for_lanes(s, frame, begin, int(extent[0]))
+        _for_lanes(s, frame, *frame.range)
         return
-    for k in range(begin, int(extent.max(initial=0))):
+    extent = frame.get(s.extent)
+    if s.kind == "vector" and len(extent) == 1:
+        _for_lanes(s, frame, 0, int(extent[0]))
+        return
+    for k in range(int(extent.max(initial=0))):
         inner = frame.child(np.flatnonzero(np.broadcast_to(k < extent, frame.lanes)))
         inner.values[s.var] = np.array([k])
         execute(s.body, inner)
@@ -247,7 +248,7 @@ def _for_lanes(s: ir.For, frame: Frame, begin: int, end: int) -> None:
         inner = frame.child(np.repeat(np.arange(frame.lanes), count))
         inner.values[s.var] = np.tile(np.arange(start, start + count), frame.lanes)
         if s.grid:
-            inner.open_locals(frame.local_sizes)
+            inner.open_locals(frame.locals)
         execute(s.body, inner)
 
 
@@ -327,9 +328,7 @@ def _reduce_chunk(s: ir.Reduce, frame: Frame, start: int, length: Array) -> list
     return [x.reshape(-1) for x in state]
 
 
-def _reduce_values(
-    s: ir.Reduce, frame: Frame, start: int, first: int, count: Array
-) -> list[Array]:
+def _reduce_values(s: ir.Reduce, frame: Frame, start: int, first: int, count: Array) -> list[Array]:
     """The values folded by each lane in iterations from start + first on, one row a lane."""
     width = -(-int(count.max()) // ir.LANES) * ir.LANES
     live = np.arange(width) < count[:, None]
