@@ -1,4 +1,5 @@
-"""What all tests share: fixed seeds that are printed, golden texts, and the optional shared folder."""
+"""What all tests share: fixed seeds, golden texts, and the optional shared folder."""
+
 import os
 import re
 import zlib
@@ -26,8 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_report_header() -> list[str]:
-    shared = f"{SHARED}" if SHARED.is_dir() else "absent, tests that read it are skipped"
-    return [f"random seed: {SEED} (JACANA_TEST_SEED), hypothesis: derandomized", f"shared: {shared}"]
+    shared = SHARED if SHARED.is_dir() else "absent, tests that read it are skipped"
+    return [f"random seed: {SEED} (JACANA_TEST_SEED); hypothesis: fixed", f"shared: {shared}"]
 
 
 @pytest.fixture
