@@ -1,0 +1,136 @@
+"""The runtime's own native functions: compiled once per machine, then loaded as images.
+
+A `Library` is a group of functions written by the native_* modules. Its image comes from the store
+(the disk cache, which `runtime.cache` puts in place) without importing llvmlite.
+"""
+
+import functools
+import hashlib
+import importlib.metadata
+import platform
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from jacana.compiler.llvm import native_copy, native_executor, native_image, native_threads
+from jacana.compiler.llvm.native_text import Module
+from jacana.compiler.llvm.native_threads import ThreadSystem
+from jacana.compiler.llvm.target import binding
+
+# get(key, compile): the bytes stored under the key, else those of compile(), then stored.
+Store = Callable[[bytes, Callable[[], bytes]], bytes]
+_stores: list[Store] = []
+
+
+def set_store(store: Store) -> None:
+    """Keep images in `store` from now on."""
+    _stores[:] = [store]
+
+
+class Library:
+    """A group of native functions that are compiled and loaded together, at first use."""
+
+    def __init__(
+        self,
+        name: str,
+        define: Callable[[Module], None],
+        resolve: native_image.Resolve = native_image.find_symbol,
+    ) -> None:
+        self.name = name
+        self._define = define
+        self._resolve = resolve
+        self._lock = threading.RLock()
+        self._addresses: Mapping[str, int] = {}
+
+    def address(self, function: str) -> int:
+        """Where a function or an exported variable is; the same for the life of the process."""
+        try:
+            return self._addresses[function]
+        except KeyError:
+            return self._load()[function]
+
+    def _load(self) -> Mapping[str, int]:
+        with self._lock:
+            if not self._addresses:
+                key = f"native {self.name} {source_key()} {machine_key()}".encode()
+                image = _stores[0](key, self._compile) if _stores else self._compile()
+                self._addresses = native_image.load(image, self._resolve)
+            return self._addresses
+
+    def _compile(self) -> bytes:
+        module = Module()
+        self._define(module)
+        return native_image.link(compile_object(module.text()))
+
+
+@functools.cache
+def source_key() -> str:
+    """A hash of the code that writes native functions."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("native*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@functools.cache
+def machine_key() -> str:
+    """What the compiled functions depend on, found out without llvmlite."""
+    parts = (
+        sys.platform, platform.machine(), sys.implementation.cache_tag, str(sys.maxsize),
+        importlib.metadata.version("llvmlite"), processor_key(),
+    )  # fmt: skip
+    return " ".join(map(str, parts))
+
+
+def processor_key() -> str:
+    """The processor's model and instruction sets, as a hash."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        text = platform.processor() + platform.version()
+    names = ("vendor_id", "cpu family", "model", "flags", "Features", "CPU ")
+    lines = sorted({line for line in text.split("\n") if line.startswith(names)})
+    chosen = [line for line in lines if not line.startswith("CPU revision")]
+    return hashlib.sha256("\n".join(chosen or [text]).encode()).hexdigest()[:24]
+
+
+def compile_object(text: str) -> bytes:
+    """The ELF object of a module of LLVM IR text."""
+    llvm = binding()
+    triple = llvm.get_process_triple()
+    if "elf" not in triple and "linux" not in triple:
+        triple += "-elf"
+    features = llvm.get_host_cpu_features().flatten()
+    machine = llvm.Target.from_triple(triple).create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="small"
+    )
+    module = llvm.parse_assembly(f'target triple = "{triple}"\n{text}')
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    return bytes(machine.emit_object(module))
+
+
+def thread_system() -> ThreadSystem:
+    """How threads sleep on this operating system."""
+    numbers = {"x86_64": 202, "aarch64": 98}
+    names = {"x86_64": "x86", "AMD64": "x86", "aarch64": "aarch64", "arm64": "aarch64"}
+    machine = platform.machine()
+    pause = names.get(machine, "")
+    if sys.platform == "linux" and machine in numbers:
+        return ThreadSystem("futex", numbers[machine], pause=pause)
+    if sys.platform == "win32":
+        return ThreadSystem("none", pause=pause)
+    set_mask = 2 if sys.platform == "linux" else 3
+    return ThreadSystem("condition", set_mask=set_mask, pause=pause)
+
+
+def _define_runtime(module: Module) -> None:
+    native_threads.define(module, thread_system())
+    native_executor.define(module, object.__basicsize__)
+    native_copy.define(module)
+
+
+runtime = Library("runtime", _define_runtime)

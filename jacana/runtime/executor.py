@@ -1,0 +1,181 @@
+"""Programs: command records that a native loop runs on a frame of buffer addresses.
+
+The records' layout and the loop are in `compiler.llvm.native_executor`. A frame is the addresses
+given at each call, then addresses relative to the last of them (the arena), then fixed ones.
+"""
+
+import ctypes
+import functools
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from jacana.compiler.llvm import native
+from jacana.compiler.llvm.native_executor import RECORD_HEAD, WRONG_FRAME
+from jacana.runtime import threads
+
+_METH_O = 0x0008
+
+
+class Command(NamedTuple):
+    """One native function applied to slots of the frame.
+
+    It covers [0, extent), split over threads if grain > 0 and extent >= 2 * grain. Params are
+    64-bit words, given as integers of either sign.
+    """
+
+    function: int
+    buffers: Sequence[int]
+    params: Sequence[int] = ()
+    extent: int = 1
+    grain: int = 0
+
+
+class ProgramError(RuntimeError):
+    """A native function reported that it failed."""
+
+
+class _Words(bytearray):
+    """A program's memory; it also keeps alive what its records point to."""
+
+    __slots__ = ("keep",)
+
+    keep: tuple[object, ...]
+
+
+class Program:
+    """A list of commands, ready to run.
+
+    `run(addresses)` takes a list of `given` addresses, runs every command and returns None, or
+    raises what a host command raised. `words` is the program as 64-bit integers, so that params
+    may be changed between runs.
+    """
+
+    __slots__ = ("_offsets", "run", "words")
+
+    def __init__(
+        self,
+        commands: Sequence[Command],
+        given: int,
+        relative: Sequence[int] = (),
+        fixed: Sequence[int] = (),
+        release_gil: bool = False,
+        keep: Iterable[object] = (),
+    ) -> None:
+        size = given + len(relative) + len(fixed)
+        if relative and not given:
+            raise ValueError("a program with addresses relative to the last given one needs one")
+        head = (
+            len(commands), given, len(relative), len(fixed), int(release_gil), id(_raise_failure),
+        )  # fmt: skip
+        flat = [*head, *relative, *fixed]
+        self._offsets = []
+        for command in commands:
+            if not all(0 <= slot < size for slot in command.buffers):
+                raise ValueError(f"slots {list(command.buffers)} in a frame of {size} buffers")
+            params_at = len(flat) + RECORD_HEAD + len(command.buffers)
+            self._offsets.append(params_at)
+            flat += [
+                command.function, len(command.buffers), len(command.params), command.extent,
+                command.grain, *command.buffers, *command.params,
+            ]  # fmt: skip
+        memory = _Words(8 * len(flat))
+        memory.keep = tuple(keep)
+        self.words = memoryview(memory).cast("q")
+        for i, word in enumerate(flat):
+            self.words[i] = word - (1 << 64) if word >= 1 << 63 else word
+        self.run: Callable[[list[int]], None] = _method(memory)
+
+    def param_offset(self, command: int, param: int) -> int:
+        """Where in `words` a param of a command is."""
+        return self._offsets[command] + param
+
+
+class HostFunction:
+    """A Python function as a native one: `function(addresses)` is called with the GIL held.
+
+    What it raises is carried out and raised by `Program.run`. A command that runs it has grain 0.
+    """
+
+    __slots__ = ("_callback", "address")
+
+    def __init__(self, function: Callable[[list[int]], object], buffers: int) -> None:
+        table = ctypes.c_uint64 * buffers
+
+        def call(bufs: int, params: int, begin: int, end: int) -> int:
+            try:
+                function(list(table.from_address(bufs)) if buffers else [])
+            except BaseException as error:
+                _raised.error = error
+                return 1
+            return 0
+
+        self._callback = _native_type(call)
+        self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+
+
+_native_type = ctypes.CFUNCTYPE(
+    ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
+)
+_raised = threading.local()
+
+
+def _raise_failure(status: int) -> NoReturn:
+    """Raise what the failed command of this thread's program left behind."""
+    error: BaseException | None = getattr(_raised, "error", None)
+    if error is not None:
+        _raised.error = None
+        raise error
+    if status == WRONG_FRAME:
+        raise ValueError("the program was given another number of addresses than it takes")
+    raise ProgramError(f"native command {status - 1} of the program failed")
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+@functools.cache
+def _start() -> tuple[Callable[..., Any], int]:
+    """Load the native executor; what makes methods, and the address of their definition."""
+    threads.start()
+    for name, value in (("python_list", list), ("python_none", None)):
+        ctypes.c_void_p.from_address(native.runtime.address(name)).value = id(value)
+    definition = _MethodDef(b"run", native.runtime.address("run_program"), _METH_O, b"Run it.")
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    # Methods may outlive this module while the interpreter goes down: these are never freed.
+    for kept in (definition, _raise_failure):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    return make, ctypes.addressof(definition)
+
+
+def _method(memory: _Words) -> Callable[[list[int]], None]:
+    make, definition = _start()
+    method: Callable[[list[int]], None] = make(definition, memory, None)
+    return method
+
+
+def run_holding_gil(frame: int, program: int, count: int) -> int:
+    """Run `count` records at address `program` on the frame at an address; 1 + the failed one."""
+    return int(_entries()[0](frame, program, count))
+
+
+def run_releasing_gil(frame: int, program: int, count: int) -> int:
+    """The same, with the GIL released meanwhile."""
+    return int(_entries()[1](frame, program, count))
+
+
+@functools.cache
+def _entries() -> tuple["ctypes._CFunctionType", "ctypes._CFunctionType"]:
+    _start()
+    address = native.runtime.address("run")
+    params = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+    holding = ctypes.PYFUNCTYPE(ctypes.c_int64, *params)(address)
+    return holding, ctypes.CFUNCTYPE(ctypes.c_int64, *params)(address)
