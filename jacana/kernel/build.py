@@ -33,6 +33,7 @@ class Writer:
         self.blocks = [Block(0)]
         self.atoms: dict[int, ir.Atom | tuple[ir.Var, ...]] = {}
         self.next_var = 0
+        self.locals: list[ir.Local] = []
         self.params: list[str] = []
         self.param_values: list[int] = []
         self._param_index: dict[tuple[str, int], int] = {}
@@ -170,7 +171,7 @@ class Writer:
     @contextmanager
     def loop(self, extent: Expr, kind: str = "serial", grid: bool = False) -> Iterator[Expr]:
         """`with writer.loop(n) as i:` writes a loop; what the body does not vary goes before it."""
-        variable = self.graph.variable("index")
+        variable = self.graph.variable("index", extent)
         count = self.atom(extent)
         with self._open(variable.data) as block:
             var = self._bind(variable)
@@ -193,6 +194,11 @@ class Writer:
     def store(self, memory: ir.Buffer | ir.Local, index: Expr, value: Expr) -> None:
         i, v = self.atom(index), self.atom(value)
         self.blocks[-1].statements.append(ir.Store(memory, i, v))
+
+    def local(self, type: str, size: int) -> ir.Local:
+        """Scratch memory of the kernel."""
+        self.locals.append(ir.Local(len(self.locals), type, size))
+        return self.locals[-1]
 
     def load_now(self, memory: ir.Memory, index: Expr) -> Expr:
         """The value that memory has at this statement (memory that this kernel also writes)."""

@@ -128,6 +128,8 @@ class Graph:
         self.table: dict[Any, Expr] = {}
         self.count = 0
         self.variables = 0
+        # Variable -> exclusive upper bound of its values, all of which are >= 0.
+        self.bounds: dict[int, int] = {}
 
     def _make(
         self, op: str, args: tuple[Expr, ...], data: Any, type: str, key_data: Any = None
@@ -159,12 +161,36 @@ class Graph:
             return self._make("scalar", (), value, type, struct.pack("<d", value))
         return self._make("scalar", (), value, type)
 
-    def variable(self, type: str) -> Expr:
-        """A new variable bound by a loop, a reduction or a function."""
+    def variable(self, type: str, extent: Expr | None = None) -> Expr:
+        """A new variable bound by a loop (which runs below `extent`), a reduction or a function."""
         bit = 1 << self.variables
         self.variables += 1
         made = Expr(self, "var", (), bit, type, bit)
+        if extent is not None and extent.op == "const":
+            self.bounds[made.id] = extent.data
         return made
+
+    def bound(self, e: Expr) -> int | None:
+        """An exclusive upper bound of an index expression that is known to be >= 0."""
+        if e.op == "const":
+            return e.data + 1 if e.data >= 0 else None
+        if e.op == "var":
+            return self.bounds.get(e.id)
+        if e.op not in ("add", "mul", "div", "rem", "min"):
+            return None
+        a, b = self.bound(e.args[0]), self.bound(e.args[1])
+        if a is None or b is None:
+            return None
+        match e.op:
+            case "add":
+                return a + b - 1
+            case "mul":
+                return (a - 1) * (b - 1) + 1
+            case "min":
+                return min(a, b)
+        if e.args[1].op != "const" or b == 1:
+            return None
+        return min(a, b - 1) if e.op == "rem" else (a - 1) // (b - 1) + 1
 
     def op(self, name: str, *args: "Expr | Number") -> Expr:
         """The operation on expressions of one type; Python numbers are constants of that type."""
@@ -198,6 +224,28 @@ class Graph:
             return self.index(0)
         if name == "add" and b.op == "const" and a.op == "add" and a.args[1].op == "const":
             return a.args[0] + (a.args[1].data + b.data)
+        if name in ("div", "rem") and b.op == "const" and b.data > 0:
+            return self._fold_division(name, a, b.data)
+        return None
+
+    def _fold_division(self, name: str, a: Expr, n: int) -> Expr | None:
+        """a / n or a % n where bounds make it simpler: (i * n + j) / n is i for j < n."""
+        bound = self.bound(a)
+        if bound is not None and bound <= n:
+            return self.index(0) if name == "div" else a
+        if a.op == "mul" and a.args[1].op == "const" and a.args[1].data % n == 0:
+            return self.index(0) if name == "rem" else a.args[0] * (a.args[1].data // n)
+        if a.op == "add" and bound is not None:
+            for multiple, rest in (a.args, a.args[::-1]):
+                is_multiple = (
+                    multiple.op == "mul"
+                    and multiple.args[1].op == "const"
+                    and multiple.args[1].data % n == 0
+                )
+                if is_multiple and name == "rem":
+                    return rest % n
+                if is_multiple:
+                    return multiple.args[0] * (multiple.args[1].data // n) + rest / n
         return None
 
     def _fold_constants(self, name: str, v: list[int]) -> Expr | None:
@@ -265,7 +313,7 @@ class Graph:
         init: Sequence[Expr],
     ) -> tuple[Expr, ...]:
         """The fold of values(k) over k = 0 .. extent - 1, in the order that ir.Reduce states."""
-        k = self.variable("index")
+        k = self.variable("index", extent)
         elements = tuple(values(k))
         left = tuple(self.variable(e.type) for e in elements)
         right = tuple(self.variable(e.type) for e in elements)

@@ -13,6 +13,15 @@ from jacana.ops.lowering import Build, Tensor, Value
 not_linear = Inapplicable("the primitive is not linear in any operand")
 not_differentiable = Inapplicable("outputs are integers or booleans, or constant where defined")
 
+# Kinds of dtype that primitives accept.
+FLOAT = frozenset(("float",))
+INEXACT = FLOAT | {"complex"}
+INTEGER = frozenset(("int", "uint"))
+BITS = INTEGER | {"bool"}
+REAL = INTEGER | FLOAT
+NUMERIC = REAL | {"complex"}
+ANY = NUMERIC | {"bool", "key"}
+
 
 def move_axis(x: Any, source: int, destination: int) -> Any:
     """x with one axis moved."""
@@ -47,8 +56,8 @@ class Elementwise(Primitive):
     says otherwise) one dtype. Subclasses write `reference`, `jvp`, `transpose` and `element`.
     """
 
-    # Kinds of dtype accepted: b(ool) i(nt) u(int) f(loat) c(omplex).
-    kinds: ClassVar[str] = "iufc"
+    # Kinds of dtype accepted (core.dtypes.Kind).
+    kinds: ClassVar[frozenset[str]] = NUMERIC
 
     def element(self, *values: Value, **params: Any) -> Value:
         """The scalar meaning, in kernel language."""
@@ -68,7 +77,7 @@ class Elementwise(Primitive):
             if dtypes.kind(x.dtype) not in self.kinds:
                 raise TypeError(
                     f"{self.name} does not accept dtype {x.dtype} at position {i}. Accepted are "
-                    f"{dtypes.kinds_text(self.kinds)}; convert it first, for example with astype."
+                    f"{', '.join(sorted(self.kinds))}; convert it first, for example with astype."
                 )
             if x.dtype != xs[0].dtype:
                 found = ", ".join(str(y.dtype) for y in xs)
@@ -155,6 +164,7 @@ def is_linear(x: Any) -> bool:
 
 
 __all__ = [
+    "ANY", "BITS", "FLOAT", "INEXACT", "INTEGER", "NUMERIC", "REAL",
     "Bilinear", "Elementwise", "LinearMap", "align_batch", "gather_in", "is_linear", "move_axis",
     "not_differentiable", "not_linear", "spread", "spread_axis",
 ]  # fmt: skip

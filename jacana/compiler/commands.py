@@ -1,0 +1,105 @@
+"""Commands: the second representation of a program, below the jaxpr.
+
+A Program is a list of commands over numbered buffers (slots) of a frame: first the inputs, then the
+outputs, then temporaries. It names kernels and buffers, no Python objects, host calls apart.
+"""
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from jacana.core.avals import ShapedArray
+from jacana.kernel import ir
+
+if TYPE_CHECKING:
+    from jacana.compiler.tensors import Tensor
+
+
+# --- before fusion: what rules ask for, over tensors -------------------------------------------------
+
+
+@dataclass(eq=False)
+class Call:
+    """Something that reads whole stored tensors and stores its outputs."""
+
+    inputs: Sequence["Tensor"]
+    outputs: Sequence["Tensor"]
+
+
+@dataclass(eq=False)
+class Loops(Call):
+    """An imperative kernel; output k begins as a copy of start[k]."""
+
+    body: Callable[..., None]
+    start: dict[int, "Tensor"]
+
+
+@dataclass(eq=False)
+class LibraryCall(Call):
+    """A function of a library (compiler/library)."""
+
+    name: str
+    params: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(eq=False)
+class HostCall(Call):
+    """A call of Python."""
+
+    function: Callable[..., Sequence[Any]]
+
+
+# --- after fusion: over slots ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCommand:
+    """Run a kernel over [0, extent); threads may share it in pieces of at least `grain`."""
+
+    kernel: ir.Kernel
+    key: bytes
+    slots: tuple[int, ...]
+    params: tuple[int, ...]
+    extent: int
+    grain: int
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryCommand:
+    """Run a library function on whole buffers."""
+
+    name: str
+    dtype: str
+    slots: tuple[int, ...]
+    params: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostCommand:
+    """Run a Python function on NumPy views of buffers: the inputs, then the outputs."""
+
+    function: Callable[..., Sequence[Any]]
+    inputs: tuple[ShapedArray, ...]
+    outputs: tuple[ShapedArray, ...]
+    slots: tuple[int, ...]
+
+
+Command = KernelCommand | LibraryCommand | HostCommand
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Commands and the layout of their frame, which has `slots` buffers.
+
+    Slots 0 .. len(inputs) - 1 are the inputs. results[k] is the slot of result k, which may be an
+    input's where the result is that input itself. `computed` are the slots of results that the
+    commands fill, with their types; `temporaries` are slots with an offset into one arena.
+    """
+
+    inputs: tuple[ShapedArray, ...]
+    results: tuple[int, ...]
+    commands: tuple[Command, ...]
+    slots: int
+    computed: tuple[tuple[int, ShapedArray], ...]
+    temporaries: tuple[tuple[int, int], ...]
+    arena: int

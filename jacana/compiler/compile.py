@@ -1,0 +1,136 @@
+"""Compile: a jaxpr to a Program, by way of tensors, fused groups and loop nests."""
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jacana.compiler.commands import (
+    Call,
+    Command,
+    HostCall,
+    HostCommand,
+    KernelCommand,
+    LibraryCall,
+    LibraryCommand,
+    Loops,
+    Program,
+)
+from jacana.compiler.fuse import Group, fuse
+from jacana.compiler.lower import Builder
+from jacana.compiler.memory import last_uses, plan
+from jacana.compiler.nests import write_group, write_loops
+from jacana.compiler.tensors import Context, Tensor
+from jacana.core.avals import ShapedArray
+from jacana.core.jaxpr import Jaxpr
+
+
+def compile_jaxpr(jaxpr: Jaxpr) -> Program:
+    """The program of a jaxpr; its constvars are inputs, before its invars."""
+    builder = Builder()
+    context = builder.context
+    inputs = []
+    for v in (*jaxpr.constvars, *jaxpr.invars):
+        tensor = Tensor(context, v.aval.shape, v.aval.dtype, "stored")
+        tensor.slot = context.new_slot(tensor)
+        inputs.append(tensor)
+    n = len(jaxpr.constvars)
+    results = builder.lower_jaxpr(jaxpr, inputs[:n], inputs[n:])
+    commands = write_commands(context, fuse(context.tensors, results, builder.commands))
+    avals = [v.aval for v in (*jaxpr.constvars, *jaxpr.invars)]
+    return lay_out(context, commands, avals, results, jaxpr.out_avals)
+
+
+def write_commands(context: Context, groups: Sequence[Group]) -> list[Command]:
+    for group in groups:
+        for t in group.roots:
+            if t.slot is None:
+                t.slot = context.new_slot(t)
+    commands: list[Command] = []
+    for group in groups:
+        if group.call is None:
+            commands += write_group(context, group)
+        else:
+            commands += write_call(context, group.call)
+    return commands
+
+
+def write_call(context: Context, call: Call) -> list[Command]:
+    slots = tuple(slot_of(t) for t in (*call.inputs, *call.outputs))
+    match call:
+        case Loops():
+            copies: list[Command] = [
+                LibraryCommand("copy", "", (slot_of(t), slot_of(call.outputs[k])), (nbytes(t),))
+                for k, t in call.start.items()
+            ]
+            if all(t.size == 0 for t in call.outputs):
+                return []
+            return [*copies, write_loops(context, call)]
+        case LibraryCall():
+            return [LibraryCommand(call.name, call.dtype, slots, call.params)]
+        case HostCall():
+            inputs = tuple(ShapedArray(t.shape, t.dtype) for t in call.inputs)
+            outputs = tuple(ShapedArray(t.shape, t.dtype) for t in call.outputs)
+            return [HostCommand(call.function, inputs, outputs, slots)]
+    raise AssertionError(call)
+
+
+def slot_of(tensor: Tensor) -> int:
+    assert tensor.slot is not None
+    return tensor.slot
+
+
+def nbytes(tensor: Tensor) -> int:
+    return tensor.size * int(tensor.dtype.itemsize)
+
+
+def lay_out(
+    context: Context,
+    commands: list[Command],
+    inputs: Sequence[ShapedArray],
+    results: Sequence[Tensor],
+    result_avals: Sequence[ShapedArray],
+) -> Program:
+    slots = [slot_of(t) for t in results]
+    computed = {}
+    for slot, aval in zip(slots, result_avals, strict=True):
+        if slot >= len(inputs):
+            computed.setdefault(slot, aval)
+    commands = update_in_place(commands, len(inputs), computed)
+    used = {s for c in commands for s in c.slots}
+    temporaries = {
+        slot: nbytes(tensor)
+        for slot, tensor in enumerate(context.slots)
+        if slot >= len(inputs) and slot not in computed and slot in used
+    }
+    offsets, arena = plan(commands, temporaries)
+    return Program(
+        tuple(inputs), tuple(slots), tuple(commands), len(context.slots),
+        tuple(computed.items()), offsets, arena,
+    )  # fmt: skip
+
+
+def update_in_place(
+    commands: list[Command], inputs: int, computed: dict[int, ShapedArray]
+) -> list[Command]:
+    """Commands without copies whose source is a temporary that nobody reads afterwards."""
+    last = last_uses(commands)
+    rename: dict[int, int] = {}
+    kept: list[Command] = []
+    for at, command in enumerate(commands):
+        if isinstance(command, LibraryCommand) and command.name == "copy":
+            source, target = command.slots
+            if source >= inputs and source not in computed and last[source] == at:
+                rename[source] = target
+                continue
+        kept.append(command)
+
+    def final(slot: int) -> int:
+        while slot in rename:
+            slot = rename[slot]
+        return slot
+
+    return [
+        replace(c, slots=tuple(final(s) for s in c.slots)) if rename else c for c in kept
+    ]
+
+
+def kernels_of(program: Program) -> list[KernelCommand]:
+    return [c for c in program.commands if isinstance(c, KernelCommand)]

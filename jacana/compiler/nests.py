@@ -1,0 +1,312 @@
+"""Nests: from a group of tensors over one domain to the loop nest that stores them."""
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jacana.compiler.commands import KernelCommand, Loops
+from jacana.compiler.fuse import Group
+from jacana.compiler.tensors import (
+    Context,
+    Fold,
+    KernelGraph,
+    Tensor,
+    element_type,
+    flatten_parts,
+        join_parts,
+    linear_index,
+    split_index,
+)
+from jacana.core import dtypes
+from jacana.kernel import ir
+from jacana.kernel.build import Writer
+from jacana.kernel.expr import Expr
+from jacana.kernel.math.complex import Complex
+from jacana.kernel.show import structural_key
+from jacana.ops.lowering import Value
+
+# Work (in vector operations) that is worth a second thread.
+PARALLEL_WORK = 400_000
+# A reduction at least this long runs its own lanes; a shorter one runs once per lane of its loop.
+LONG_FOLD = 16
+
+
+def finish(
+    kernel: KernelGraph, writer: Writer, extent: int, work: float
+) -> KernelCommand:
+    """The command that runs what the writer has written."""
+    made = ir.Kernel(
+        tuple(kernel.buffers), tuple(writer.locals), tuple(writer.params), tuple(writer.blocks[0].statements)
+    )
+    grain = 0
+    if work >= 2 * PARALLEL_WORK and extent > 1:
+        grain = max(1, int(extent * PARALLEL_WORK / work))
+    return KernelCommand(
+        made, structural_key(made), tuple(kernel.slots), tuple(writer.param_values), extent, grain
+    )
+
+
+def store(
+    kernel: KernelGraph, writer: Writer, tensor: Tensor, index: Sequence[Expr], value: Value
+) -> None:
+    buffer = kernel.buffer(tensor, written=True)
+    at = linear_index(kernel.graph, index, tensor.shape)
+    if isinstance(value, Complex):
+        writer.store(buffer, at * 2, value.re)
+        writer.store(buffer, at * 2 + 1, value.im)
+    else:
+        writer.store(buffer, at, value)
+
+
+def write_group(context: Context, group: Group) -> list[KernelCommand]:
+    """The kernels of a fused group."""
+    if any(0 in t.shape for t in group.roots):
+        return []
+    roots = list({t.id: t for t in group.roots}.values())
+    if all(t.fold is not None for t in roots) and is_split(roots):
+        folds = {id(t.fold): t.fold for t in roots if t.fold is not None}
+        return [
+            command
+            for fold in folds.values()
+            for command in write_split_fold(context, fold, [t for t in roots if t.fold is fold])
+        ]
+    members = [context.tensors[i] for i in group.inlined]
+    if len(group.domain) > 1 and may_flatten(members, group.domain):
+        command = write_nest(context, roots, members, group, flat=True)
+        if command is not None:
+            return [command]
+    command = write_nest(context, roots, members, group, flat=False)
+    assert command is not None
+    return [command]
+
+
+def may_flatten(members: Sequence[Tensor], domain: tuple[int, ...]) -> bool:
+    """Whether one loop over the whole domain may do: nothing repeats or skips along an axis."""
+    for t in members:
+        if t.kind == "compute" and t.shape:
+            return False
+        if t.kind == "view" and t.size != t.reads[0].size and t.reads[0].size != 1:
+            return False
+    return True
+
+
+def write_nest(
+    context: Context, roots: list[Tensor], members: list[Tensor], group: Group, flat: bool
+) -> KernelCommand | None:
+    """One nest over the domain, or None if `flat` would need divisions."""
+    own = {t.id for t in roots}
+    kernel = KernelGraph(lambda t: t.slot is not None and t.id not in own)
+    writer = Writer(kernel.graph)
+    domain = group.domain
+    sizes = [group_size(domain)] if flat else list(domain)
+    previous, context.kernel = context.kernel, kernel
+    try:
+        vector = not has_long_row_fold(members, domain)
+        with_loops(writer, kernel, sizes, vector, lambda at: _store_roots(
+            kernel, writer, roots, split_index(at[0], domain) if flat else at
+        ))  # fmt: skip
+    finally:
+        context.kernel = previous
+    if flat and divides(writer):
+        return None
+    extent = next((n for n in sizes if n != 1), 1)
+    return finish(kernel, writer, extent, max(group.work, float(group_size(domain))))
+
+
+def group_size(domain: Sequence[int]) -> int:
+    size = 1
+    for n in domain:
+        size *= n
+    return size
+
+
+def _store_roots(
+    kernel: KernelGraph, writer: Writer, roots: list[Tensor], index: Sequence[Expr]
+) -> None:
+    at = tuple(index)
+    # Operands first: a root that another root reads is then in a register.
+    values = []
+    for t in sorted(roots, key=lambda t: t.id):
+        value = kernel.compute(t, at)
+        kernel.remember(t, at, value)
+        values.append((t, value))
+    for t, value in values:
+        store(kernel, writer, t, at, value)
+
+
+def with_loops(
+    writer: Writer, kernel: KernelGraph, sizes: Sequence[int], vector: bool,
+    body: Callable[[list[Expr]], None],
+) -> None:  # fmt: skip
+    """Loops over the sizes, the first shared between threads, the last over vectors."""
+    long = [axis for axis, n in enumerate(sizes) if n != 1]
+    index: list[Expr] = [kernel.graph.index(0)] * len(sizes)
+
+    def nest(depth: int) -> None:
+        if depth == len(long):
+            body(list(index))
+            return
+        axis = long[depth]
+        kind = "vector" if vector and depth == len(long) - 1 else "serial"
+        with writer.loop(kernel.graph.index(sizes[axis]), kind, grid=depth == 0) as i:
+            index[axis] = i
+            nest(depth + 1)
+
+    nest(0)
+
+
+def has_long_row_fold(members: Sequence[Tensor], domain: tuple[int, ...]) -> bool:
+    """Whether each element of the domain folds a row of its own, long enough for vectors."""
+    for t in members:
+        fold = t.fold
+        if fold is None or fold.extent < LONG_FOLD or t.size < group_size(domain):
+            continue
+        rank = len(fold.operands[0].shape)
+        if rank - 1 in fold.axes:
+            return True
+    return False
+
+
+def divides(writer: Writer) -> bool:
+    """Whether any statement divides indices."""
+    todo: list[Any] = list(writer.blocks[0].statements)
+    while todo:
+        s = todo.pop()
+        if isinstance(s, ir.Let) and s.operation in ("div", "rem") and s.var.type == "index":
+            return True
+        for part in ("body", "combine_body"):
+            todo += getattr(s, part, ())
+    return False
+
+
+# --- long reductions: chunks in parallel, then one fold over their results ---------------------------
+
+
+def is_split(roots: Sequence[Tensor]) -> bool:
+    """Whether the chunks of the reductions are worth a kernel of their own; by shape alone."""
+    return all(
+        t.fold is not None and t.fold.extent >= 4 * ir.CHUNK and t.size <= 16 for t in roots
+    )
+
+
+def write_split_fold(
+    context: Context, fold: Fold, results: list[Tensor]
+) -> list[KernelCommand]:
+    size = results[0].size
+    chunks = -(-fold.extent // ir.CHUNK)
+    kept = [fold.operands[0].shape[i] for i in fold.kept]
+    partial = [
+        Tensor(context, (size, chunks), x.dtype, "stored") for x in fold.operands
+    ]
+    for t in partial:
+        t.slot = context.new_slot(t)
+    return [
+        _write_chunks(context, fold, partial, kept, chunks),
+        _write_chunk_fold(context, fold, partial, results, kept, chunks),
+    ]
+
+
+def _write_chunks(
+    context: Context, fold: Fold, partial: list[Tensor], kept: list[int], chunks: int
+) -> KernelCommand:
+    kernel = KernelGraph(lambda t: t.slot is not None)
+    writer, graph = Writer(kernel.graph), kernel.graph
+    previous, context.kernel = context.kernel, kernel
+    size = partial[0].shape[0]
+    try:
+        with writer.loop(graph.index(size * chunks), "serial", grid=True) as i:
+            row, c = i / chunks, i % chunks
+            first = c * ir.CHUNK
+            count = graph.op("min", graph.index(ir.CHUNK), graph.index(fold.extent) - first)
+            values = kernel.write_fold(fold, tuple(split_index(row, kept)), (first, count))
+            for t, value in zip(partial, values, strict=True):
+                store(kernel, writer, t, (row, c), value)
+    finally:
+        context.kernel = previous
+    work = size * fold.extent * (2.0 + sum(x.total_cost for x in fold.operands))
+    return finish(kernel, writer, size * chunks, work)
+
+
+def _write_chunk_fold(
+    context: Context,
+    fold: Fold,
+    partial: list[Tensor],
+    results: list[Tensor],
+    kept: list[int],
+    chunks: int,
+) -> KernelCommand:
+    kernel = KernelGraph(lambda t: t.slot is not None)
+    writer, graph = Writer(kernel.graph), kernel.graph
+    size = partial[0].shape[0]
+    accumulators = [
+        writer.local(element_type(x.dtype), 1)
+        for x in partial
+        for _ in range(2 if dtypes.is_complex(x.dtype) else 1)
+    ]
+    previous, context.kernel = context.kernel, kernel
+    zero = graph.index(0)
+    try:
+        init = flatten_parts(kernel.fold_init(fold))
+        with writer.loop(graph.index(size), "serial", grid=True) as row:
+            for a, v in zip(accumulators, init, strict=True):
+                writer.store(a, zero, v)
+            with writer.loop(graph.index(chunks)) as c:
+                left = join_parts([writer.load_now(a, zero) for a in accumulators], partial)
+                right = [t[row, c] for t in partial]
+                for a, v in zip(accumulators, flatten_parts(fold.combine(left, right)), strict=True):
+                    writer.store(a, zero, v)
+            total = join_parts([writer.load_now(a, zero) for a in accumulators], partial)
+            index = split_index(row, kept)
+            for t in results:
+                store(kernel, writer, t, index, total[t.position])
+    finally:
+        context.kernel = previous
+    return finish(kernel, writer, size, 0.0)
+
+
+# --- imperative kernels -------------------------------------------------------------------------------
+
+
+class Written:
+    """An output of an imperative kernel (ops/lowering.py: Output)."""
+
+    def __init__(self, tensor: Tensor, kernel: KernelGraph, writer: Writer):
+        self.tensor, self.kernel, self.writer = tensor, kernel, writer
+        self.shape, self.dtype = tensor.shape, tensor.dtype
+
+    def _index(self, index: Sequence[Any]) -> list[Expr]:
+        return [i if isinstance(i, Expr) else self.kernel.graph.index(i) for i in index]
+
+    def store(self, index: Sequence[Any], value: Value) -> None:
+        store(self.kernel, self.writer, self.tensor, self._index(index), value)
+
+    def load(self, index: Sequence[Any]) -> Value:
+        buffer = self.kernel.buffer(self.tensor, written=True)
+        at = linear_index(self.kernel.graph, self._index(index), self.shape)
+        if dtypes.is_complex(self.dtype):
+            re = self.writer.load_now(buffer, at * 2)
+            return Complex(re, self.writer.load_now(buffer, at * 2 + 1))
+        return self.writer.load_now(buffer, at)
+
+
+def write_loops(context: Context, call: Loops) -> KernelCommand:
+    """The kernel of an imperative rule."""
+    kernel = KernelGraph(lambda t: t.slot is not None)
+    writer = Writer(kernel.graph)
+    previous, context.kernel = context.kernel, kernel
+    try:
+        outs = [Written(t, kernel, writer) for t in call.outputs]
+        call.body(writer, outs, call.inputs)
+    finally:
+        context.kernel = previous
+    extent, work = 1, 0.0
+    for s in writer.blocks[0].statements:
+        if isinstance(s, ir.For) and s.grid:
+            extent = extent_of(s.extent, writer)
+            work = 4.0 * max(group_size(t.shape) for t in (*call.outputs, *call.inputs))
+    return finish(kernel, writer, extent, work)
+
+
+def extent_of(atom: ir.Atom, writer: Writer) -> int:
+    if isinstance(atom, ir.Const):
+        return int(atom.value)
+    assert isinstance(atom, ir.Param), "the extent of a grid loop is known at compile time"
+    return writer.param_values[atom.index]

@@ -1,0 +1,149 @@
+"""Executables: programs ready to run on arrays of their input types."""
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jacana.compiler.commands import (
+    Command,
+    HostCommand,
+    KernelCommand,
+    LibraryCommand,
+    Program,
+)
+from jacana.compiler.compile import compile_jaxpr
+from jacana.compiler.library import library_function
+from jacana.compiler.llvm import module as llvm_module
+from jacana.core.avals import ShapedArray
+from jacana.core.jaxpr import Jaxpr
+from jacana.runtime import cache, executor
+from jacana.runtime.array import Array, view
+from jacana.runtime.buffer import allocate
+
+# Kernel key -> address of its code; kernels are never unloaded.
+_addresses: dict[bytes, int] = {}
+_compiling = threading.RLock()
+
+
+def kernel_address(command: KernelCommand) -> int:
+    """The code of a command's kernel: from memory, from disk, or compiled now."""
+    address = _addresses.get(command.key)
+    if address is None:
+        with _compiling:
+            address = _addresses.get(command.key)
+            if address is None:
+                kernel = command.kernel
+                objects = cache.get(command.key, lambda: llvm_module.compile_kernel(kernel))
+                address = _addresses[command.key] = llvm_module.load(objects)
+    return address
+
+
+class Executable:
+    """A compiled program. Calling it with arrays of the input types gives the list of results."""
+
+    __slots__ = (
+        "program", "in_avals", "_run", "_outputs", "_results", "_arena", "_single", "_keep",
+    )  # fmt: skip
+
+    def __init__(self, program: Program):
+        self.program = program
+        self.in_avals = program.inputs
+        n = len(program.inputs)
+        self._outputs = [(aval, aval.nbytes) for _, aval in program.computed]
+        position = {slot: n + k for k, (slot, _) in enumerate(program.computed)}
+        self._results = [s if s < n else position[s] for s in program.results]
+        self._single = len(self._results) == 1 and self._results[0] >= n
+        self._arena = program.arena
+        given = n + len(program.computed) + bool(program.temporaries)
+        where = {**{i: i for i in range(n)}, **position}
+        for k, (slot, _) in enumerate(program.temporaries):
+            where[slot] = given + k
+        self._keep: list[Any] = []
+        commands = [self._command(c, where) for c in program.commands]
+        offsets = [offset for _, offset in program.temporaries]
+        work = sum(c.extent * bool(c.grain) for c in commands)
+        self._run = (
+            executor.Program(commands, given, offsets, release_gil=work > 0, keep=self._keep).run
+            if commands
+            else None
+        )
+
+    def _command(self, command: Command, where: dict[int, int]) -> executor.Command:
+        slots = [where[s] for s in command.slots]
+        match command:
+            case KernelCommand():
+                return executor.Command(
+                    kernel_address(command), slots, command.params, command.extent, command.grain
+                )
+            case LibraryCommand():
+                address, extent, grain = library_function(
+                    command.name, command.dtype, command.params
+                )
+                return executor.Command(address, slots, command.params, extent, grain)
+            case HostCommand():
+                call = executor.HostFunction(_on_views(command), len(slots))
+                self._keep.append(call)
+                return executor.Command(call.address, slots)
+        raise AssertionError(command)
+
+    def __call__(self, arrays: Sequence[Array]) -> list[Array]:
+        """The results; the arrays' types are the caller's responsibility."""
+        addresses = [a.address for a in arrays]
+        made = []
+        for aval, nbytes in self._outputs:
+            buffer = allocate(nbytes)
+            addresses.append(buffer.address)
+            made.append(Array(aval, buffer))
+        if self._arena:
+            arena = allocate(self._arena)
+            addresses.append(arena.address)
+        if self._run is not None:
+            self._run(addresses)
+        if self._single:
+            return made
+        n = len(arrays)
+        return [arrays[i] if i < n else made[i - n] for i in self._results]
+
+
+def _on_views(command: HostCommand) -> Callable[[list[int]], None]:
+    """The command's Python function on NumPy views of its buffers."""
+    n = len(command.inputs)
+
+    def call(addresses: list[int]) -> None:
+        inputs = [
+            view(aval, address, None) for aval, address in zip(command.inputs, addresses, strict=False)
+        ]
+        results = command.function(*inputs)
+        for aval, address, result in zip(command.outputs, addresses[n:], results, strict=True):
+            target = view(aval, address, None, writable=True)
+            result = np.asarray(result)
+            if result.shape != target.shape:
+                raise ValueError(
+                    f"a host call returned an array of shape {result.shape} where {aval} is due"
+                )
+            target[...] = result
+
+    return call
+
+
+# Jaxprs that are the same program share one executable.
+_executables: dict[Any, Executable] = {}
+
+
+def executable_for(jaxpr: Jaxpr) -> Executable:
+    """The executable of a jaxpr, whose constvars are inputs before its invars."""
+    key = jaxpr.key
+    found = _executables.get(key)
+    if found is None:
+        found = _executables[key] = Executable(compile_jaxpr(jaxpr))
+    return found
+
+
+def clear() -> None:
+    """Forget compiled programs; kernels that arrays in flight may use stay loaded."""
+    _executables.clear()
+
+
+def array_avals(arrays: Sequence[Array]) -> tuple[ShapedArray, ...]:
+    return tuple([a.aval for a in arrays])
