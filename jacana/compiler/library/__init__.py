@@ -1,4 +1,5 @@
 """Functions that are not generated per kernel: bound libraries and hand-scheduled code."""
+
 from jacana.compiler.llvm import native
 
 

@@ -13,7 +13,13 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from jacana.compiler.llvm import native_copy, native_executor, native_image, native_threads
+from jacana.compiler.llvm import (
+    native_copy,
+    native_executor,
+    native_guard,
+    native_image,
+    native_threads,
+)
 from jacana.compiler.llvm.native_text import Module
 from jacana.compiler.llvm.native_threads import ThreadSystem
 from jacana.compiler.llvm.target import binding
@@ -129,6 +135,7 @@ def thread_system() -> ThreadSystem:
 
 def _define_runtime(module: Module) -> None:
     native_threads.define(module, thread_system())
+    native_guard.define(module)
     native_executor.define(module, object.__basicsize__)
     native_copy.define(module)
 

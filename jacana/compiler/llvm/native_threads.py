@@ -68,8 +68,8 @@ def _define_serial(module: Module) -> None:
     with module.function("parallel_for", "i64", "ptr", "ptr", "ptr", "i64", "i64", "i64") as (f, p):
         function, bufs, params, begin, end, _ = p
         f.ret(f.call("i64", function, bufs, params, begin, end))
-    for name, params in _CONTROL.items():
-        with module.function(name, "i64", *params) as (f, _):
+    for name, types in _CONTROL.items():
+        with module.function(name, "i64", *types) as (f, _):
             f.ret(0)
 
 
@@ -302,6 +302,7 @@ def _define_control(module: Module) -> None:
             state = f.symbol("state")
             state.store(state.load("i64") & ~_ACTIVE_OR_OPEN)
             f.call("void", "reset_sleep")
+            f.call("void", "forget_library_calls")
         f.call("void", "give_pool")
         f.ret(0)
     with module.function("count_workers", "i64") as (f, _):

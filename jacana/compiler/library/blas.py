@@ -1,0 +1,87 @@
+"""Matrix products by BLAS, as native functions with their params and how they are split."""
+
+from typing import NamedTuple
+
+from jacana.compiler.library.scipy_functions import resolve
+from jacana.compiler.llvm import native, native_blas
+from jacana.compiler.llvm.native_text import Module
+
+# Multiply-adds that are worth a chunk of their own in another thread: about 0.1 ms.
+_CHUNK = 1 << 23
+# Products from here on are cut into panels, which threads may share.
+_PANELLED = 1 << 25
+_ROWS, _COLUMNS = 512, 1024
+
+
+class Launch(NamedTuple):
+    """What a command needs besides its function and buffers."""
+
+    params: tuple[int, ...]
+    extent: int
+    grain: int
+
+
+def gemm(dtype: str) -> int:
+    """The address of the product for float32, float64, complex64 or complex128.
+
+    Buffers: a, b, c. c = op(a) op(b), each row-major, for each of a batch; `gemm_launch` has the
+    rest.
+    """
+    return _library.address(f"gemm_{dtype}")
+
+
+def gemm_launch(
+    m: int,
+    n: int,
+    k: int,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    lda: int = 0,
+    ldb: int = 0,
+    ldc: int = 0,
+    batch: int = 1,
+    stride_a: int = -1,
+    stride_b: int = -1,
+    stride_c: int = -1,
+) -> Launch:
+    """Params, extent and grain of a batch of m x k by k x n products.
+
+    An operand that is transposed is stored k x m, or n x k. Leading dimensions and strides are in
+    elements; 0 and -1 stand for those of dense operands. A stride of 0 uses one operand throughout.
+    """
+    lda = lda or (m if transpose_a else k) or 1
+    ldb = ldb or (k if transpose_b else n) or 1
+    ldc = ldc or n or 1
+    stride_a = stride_a if stride_a >= 0 else m * k
+    stride_b = stride_b if stride_b >= 0 else k * n
+    stride_c = stride_c if stride_c >= 0 else m * n
+    rows, columns = panel_shape(m, n, k)
+    params = (
+        m, n, k, lda, ldb, ldc, int(transpose_a), int(transpose_b), stride_a, stride_b, stride_c,
+        rows, columns,
+    )  # fmt: skip
+    extent = batch * -(-m // rows) * -(-n // columns)
+    work = max(1, min(m, rows) * min(n, columns) * k)
+    return Launch(params, extent, max(1, _CHUNK // work))
+
+
+def panel_shape(m: int, n: int, k: int) -> tuple[int, int]:
+    """Rows and columns of the panels of a product: a function of its shape alone."""
+    rows, columns = max(1, m), max(1, n)
+    if m * n * k < _PANELLED:
+        return rows, columns
+    if m >= 256:
+        rows = min(_ROWS, -(-m // 128) * 64)
+    elif n >= 512:
+        columns = min(columns, -(-n // 256) * 128)
+    return rows, min(columns, _COLUMNS)
+
+
+def _define(module: Module) -> None:
+    native_blas.declare_constants(module)
+    for dtype in native_blas.TYPES:
+        native_blas.define_gemm(module, dtype)
+
+
+_library = native.Library("blas", _define, resolve)
