@@ -109,6 +109,13 @@ class Jaxpr:
     def out_avals(self) -> list[ShapedArray]:
         return [v.aval for v in self.outvars]
 
+    def with_constvars_as_inputs(self) -> "Jaxpr":
+        """The same program with its constants as its first inputs."""
+        if not self.constvars:
+            return self
+        invars = [*self.constvars, *self.invars]
+        return Jaxpr([], invars, self.outvars, self.eqns, self.debug_name)
+
     @property
     def key(self) -> Any:
         """A hashable value that two jaxprs share exactly when they are the same program."""
@@ -134,6 +141,14 @@ class ClosedJaxpr:
     @property
     def out_avals(self) -> list[ShapedArray]:
         return self.jaxpr.out_avals
+
+    def with_consts(self, consts: Sequence[Any]) -> "ClosedJaxpr":
+        """The program whose first inputs are constants with these values."""
+        assert not self.consts
+        n, j = len(consts), self.jaxpr
+        return ClosedJaxpr(
+            Jaxpr(j.invars[:n], j.invars[n:], j.outvars, j.eqns, j.debug_name), consts
+        )
 
     @property
     def eqns(self) -> list[JaxprEqn]:

@@ -1,0 +1,353 @@
+"""jit: trace a function once for each kind of argument, and run the compiled program."""
+import functools
+import inspect
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from jacana.api.staged import Lowered, Traced
+from jacana.core import config, tree
+from jacana.core.avals import ShapedArray
+from jacana.core.jaxpr import ClosedJaxpr
+from jacana.core.stage import JaxprTrace
+from jacana.core.trace import Tracer, is_eager, set_current
+from jacana.core.values import aval_of, is_array_like
+from jacana.higher_order.call import bind_jit
+from jacana.runtime.array import Array, to_array
+from jacana.runtime.executable import Executable, executable_for
+
+logger = logging.getLogger("jacana")
+
+Ints = int | Iterable[int] | None
+Names = str | Iterable[str] | None
+
+
+class Entry:
+    """What tracing the function once gave: its program, and how results are put together."""
+
+    __slots__ = ("jaxpr", "consts", "out_tree", "executable", "_const_arrays", "name")
+
+    def __init__(self, jaxpr: ClosedJaxpr, consts: list[Any], out_tree: Any, name: str):
+        self.jaxpr, self.consts, self.out_tree, self.name = jaxpr, consts, out_tree, name
+        self.executable: Executable | None = None
+        self._const_arrays: list[Array] | None = None
+
+    def is_stale(self) -> bool:
+        """Whether a captured value belongs to a transformation that has ended."""
+        return any(isinstance(c, Tracer) and not c._trace.alive for c in self.consts)
+
+    def has_tracers(self) -> bool:
+        return any(isinstance(c, Tracer) for c in self.consts)
+
+    def run(self, arrays: list[Array]) -> list[Any]:
+        """The flat results on arrays; no transformation is involved."""
+        if self.executable is None:
+            start = time.perf_counter()
+            self.executable = executable_for(self.jaxpr.jaxpr)
+            self._const_arrays = [to_array(c) for c in self.consts]
+            if config.current().log_compiles:
+                spent = time.perf_counter() - start
+                logger.warning("Finished compilation of jit(%s) in %.6f sec", self.name, spent)
+        consts = self._const_arrays
+        return self.executable(consts + arrays if consts else arrays)
+
+    def bind(self, leaves: Sequence[Any]) -> list[Any]:
+        """The flat results under the current trace."""
+        return bind_jit(self.jaxpr, self.name, [*self.consts, *leaves])
+
+
+class Jitted:
+    """A function that runs compiled. `lower`, `trace` and `eval_shape` stop on the way."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        static_argnums: tuple[int, ...],
+        static_argnames: tuple[str, ...],
+        donate_argnums: tuple[int, ...],
+        donate_argnames: tuple[str, ...],
+    ):
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._name = getattr(function, "__name__", type(function).__name__)
+        self._static_argnums = static_argnums
+        self._static_argnames = frozenset(static_argnames)
+        self._donate_argnums = donate_argnums
+        self._donate_argnames = frozenset(donate_argnames)
+        self._is_plain = not (static_argnums or static_argnames)
+        self._donates = bool(donate_argnums or donate_argnames)
+        self._entries: dict[Any, Entry] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if config.current().disable_jit:
+            return self._function(*args, **kwargs)
+        key, leaves, dynamic = self._key(args, kwargs)
+        entry = self._entries.get(key)
+        if entry is None or (entry.consts and entry.is_stale()):
+            entry = self._trace(key, leaves, dynamic)
+        if is_eager() and not entry.has_tracers():
+            arrays = [x if type(x) is Array else to_array(x) for x in leaves]
+            out = entry.run(arrays)
+            if self._donates:
+                self._donate(args, kwargs, out)
+        else:
+            out = entry.bind(leaves)
+        return entry.out_tree.unflatten(out)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    # --- arguments --------------------------------------------------------------------------------
+
+    def _key(self, args: Any, kwargs: Any) -> tuple[Any, list[Any], "Arguments"]:
+        """The cache key of a call, its array leaves, and its arguments with statics apart."""
+        static: tuple[Any, ...] = ()
+        if not self._is_plain:
+            args, kwargs, static = self._split_static(args, kwargs)
+        leaves, in_tree = tree.tree_flatten((args, kwargs))
+        avals = []
+        for x in leaves:
+            if type(x) is not Array and not is_array_like(x):
+                self._reject(x, args, kwargs)
+            avals.append(aval_of(x))
+        key = (static, in_tree, tuple(avals), config.current().traced)
+        return key, leaves, Arguments(in_tree, static, tuple(avals))
+
+    def _split_static(self, args: Any, kwargs: Any) -> tuple[Any, Any, tuple[Any, ...]]:
+        numbers = {n % len(args) if n < 0 and args else n for n in self._static_argnums}
+        static = [
+            (n, StaticValue(args[n], self._name, n)) for n in sorted(numbers) if n < len(args)
+        ]
+        named = [
+            (k, StaticValue(kwargs[k], self._name, k)) for k in sorted(kwargs)
+            if k in self._static_argnames
+        ]  # fmt: skip
+        args = tuple(x for i, x in enumerate(args) if i not in numbers)
+        kwargs = {k: v for k, v in kwargs.items() if k not in self._static_argnames}
+        return args, kwargs, (tuple(static), tuple(named))
+
+    def _reject(self, value: Any, args: Any, kwargs: Any) -> None:
+        paths, _ = tree.tree_flatten_with_path((args, kwargs))
+        where = next((p for p, x in paths if x is value), ())
+        path = tree.keystr(where[1:]) if where else ""
+        if where and where[0] == tree.SequenceKey(0):
+            path = f"args{path}"
+        raise TypeError(
+            f"Cannot interpret value of type {type(value).__module__}.{type(value).__qualname__} as "
+            f"an abstract array; it is not a valid JAX type. It is {path or 'an argument'} of the "
+            f"jitted function {self._name}: {short_repr(value)}. Pass an array, or mark the argument "
+            f"as static (static_argnums or static_argnames)."
+        )
+
+    # --- tracing ----------------------------------------------------------------------------------
+
+    def _trace(self, key: Any, leaves: Sequence[Any], arguments: "Arguments") -> Entry:
+        start = time.perf_counter()
+        jaxpr, consts, out_tree = trace_to_jaxpr(self._function, arguments, self._name)
+        if config.current().log_compiles:
+            spent = time.perf_counter() - start
+            logger.warning("Finished tracing %s for jit in %.6f sec", self._name, spent)
+        entry = self._entries[key] = Entry(jaxpr, consts, out_tree, self._name)
+        return entry
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """The function traced for arguments of these types (arrays or ShapeDtypeStructs)."""
+        _, _, arguments = self._key(args, kwargs)
+        jaxpr, consts, out_tree = trace_to_jaxpr(self._function, arguments, self._name)
+        return Traced(jaxpr, consts, arguments.in_tree, out_tree, self._name)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The function traced and made ready to compile for arguments of these types."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        return self.trace(*args, **kwargs).out_info
+
+    def clear_cache(self) -> None:
+        self._entries.clear()
+
+    def _cache_size(self) -> int:
+        return len(self._entries)
+
+    def _donate(self, args: Any, kwargs: Any, results: Sequence[Any]) -> None:
+        """Donated arrays are deleted: using them afterwards is an error."""
+        kept = {id(r.buffer) for r in results if type(r) is Array}
+        chosen = [args[n] for n in self._donate_argnums if -len(args) <= n < len(args)]
+        chosen += [v for k, v in kwargs.items() if k in self._donate_argnames]
+        for x in tree.tree_leaves(chosen):
+            if type(x) is Array and id(x.buffer) not in kept:
+                x.delete()
+
+
+class Arguments:
+    """The kind of a call: the tree of its arguments, static ones and the avals of the others."""
+
+    __slots__ = ("in_tree", "static", "avals")
+
+    def __init__(self, in_tree: Any, static: tuple[Any, ...], avals: tuple[ShapedArray, ...]):
+        self.in_tree, self.static, self.avals = in_tree, static, avals
+
+    def restore(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments with the given leaves in place of arrays."""
+        args, kwargs = self.in_tree.unflatten(leaves)
+        args = list(args)
+        if self.static:
+            for n, value in self.static[0]:
+                args.insert(n, value.value)
+            kwargs = {**kwargs, **{k: value.value for k, value in self.static[1]}}
+        return args, kwargs
+
+
+class StaticValue:
+    """A static argument as part of a cache key: equal values of one type only, -0.0 is not 0.0."""
+
+    __slots__ = ("value", "_key")
+
+    def __init__(self, value: Any, function: str, argument: int | str):
+        self.value = value
+        try:
+            hash(value)
+        except TypeError as e:
+            raise ValueError(
+                f"Non-hashable static arguments are not supported: argument {argument!r} of "
+                f"{function} is {short_repr(value)} of type {type(value).__name__}, which is "
+                f"unhashable. Pass a tuple or a frozen object, or do not mark it static."
+            ) from e
+        self._key = static_key(value)
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StaticValue) and self._key == other._key
+
+
+def static_key(value: Any) -> Any:
+    """A key that tells values apart that compare equal but behave otherwise: 1, True, 1.0, -0.0."""
+    if isinstance(value, float | complex):
+        return (type(value), repr(value))
+    if isinstance(value, tuple):
+        return (type(value), tuple([static_key(v) for v in value]))
+    return (type(value), value)
+
+
+def trace_to_jaxpr(
+    function: Callable[..., Any], arguments: Arguments, name: str
+) -> tuple[ClosedJaxpr, list[Any], Any]:
+    """The function's jaxpr with what it captured as its first inputs, those values, and its tree."""
+    trace = JaxprTrace(name)
+    try:
+        with set_current(trace):
+            args, kwargs = arguments.restore([trace.new_arg(a) for a in arguments.avals])
+            out = function(*args, **kwargs)
+            flat, out_tree = tree.tree_flatten(out)
+            for x in flat:
+                if not is_array_like(x):
+                    raise_bad_output(name, x, out)
+            jaxpr, consts = trace.finish(flat)
+    finally:
+        trace.alive = False
+    jaxpr = jaxpr.with_constvars_as_inputs()
+    return ClosedJaxpr(jaxpr), consts, out_tree
+
+
+def raise_bad_output(name: str, value: Any, out: Any) -> None:
+    paths, _ = tree.tree_flatten_with_path(out)
+    where = next((tree.keystr(p) for p, x in paths if x is value), "")
+    raise TypeError(
+        f"function {name} traced for jit returned a value of type {type(value).__module__}."
+        f"{type(value).__qualname__} at output component {where or '()'}, which is not a valid JAX "
+        f"type: {short_repr(value)}. Return arrays, numbers or containers of them."
+    )
+
+
+def short_repr(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _ints(value: Ints) -> tuple[int, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, int) else tuple(int(v) for v in value)
+
+
+def _names(value: Names) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError):
+        return []
+
+
+def complete(
+    function: Callable[..., Any], numbers: tuple[int, ...], names: tuple[str, ...]
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Argument numbers and names made to name the same parameters, whichever were given."""
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    params = [p for p in _parameters(function) if p.kind in positional]
+    if numbers and not names:
+        names = tuple(
+            params[n].name for n in numbers
+            if -len(params) <= n < len(params)
+            and params[n].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        )  # fmt: skip
+    elif names and not numbers:
+        numbers = tuple(i for i, p in enumerate(params) if p.name in names)
+    return numbers, names
+
+
+def jit(
+    fun: Callable[..., Any] | None = None,
+    /,
+    *,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    static_argnums: Ints = None,
+    static_argnames: Names = None,
+    donate_argnums: Ints = None,
+    donate_argnames: Names = None,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    inline: bool = False,
+    compiler_options: Any = None,
+) -> Any:
+    """`fun` compiled: traced once for each combination of argument types, then run as kernels.
+
+    Args:
+      fun: a function of arrays, or of containers of arrays, to the same. It is traced with abstract
+        arrays, so side effects happen at tracing only.
+      static_argnums, static_argnames: arguments that are not arrays but part of the program; they
+        must be hashable, and each new value traces again.
+      donate_argnums, donate_argnames: arguments whose memory may be reused; they are deleted.
+      keep_unused, inline, device, backend, in_shardings, out_shardings, compiler_options: accepted
+        for JAX's sake; one device makes them true of themselves.
+
+    Raises TypeError if an argument or result is not an array, ValueError for unhashable statics.
+
+    >>> import jacana.numpy as jnp
+    >>> double = jit(lambda x: x * 2)
+    >>> double(jnp.arange(3))
+    Array([0, 2, 4], dtype=int32)
+    """
+    if fun is None:
+        return functools.partial(
+            jit, static_argnums=static_argnums, static_argnames=static_argnames,
+            donate_argnums=donate_argnums, donate_argnames=donate_argnames,
+        )  # fmt: skip
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun!r}. jit takes a function.")
+    if inspect.isgeneratorfunction(fun):
+        raise TypeError(f"Expected a function, got a generator function: {fun!r}.")
+    statics = complete(fun, _ints(static_argnums), _names(static_argnames))
+    donated = complete(fun, _ints(donate_argnums), _names(donate_argnames))
+    return Jitted(fun, *statics, *donated)
+
+

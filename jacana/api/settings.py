@@ -1,0 +1,90 @@
+"""`jax.config`: settings by attribute and by `update`."""
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from jacana.core import config as settings
+
+
+class ConfigView:
+    """Reads and writes the process's Config under JAX's names."""
+
+    def update(self, name: str, value: Any) -> None:
+        """Set an option, such as update("jax_enable_x64", True)."""
+        settings.update(name, value)
+
+    def read(self, name: str) -> Any:
+        return settings.read(name)
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("jax_"):
+            raise AttributeError(f"config has no attribute {name!r}; options begin with jax_.")
+        return settings.read(name)
+
+    def parse_flags_with_absl(self) -> None:
+        """Accepted for old programs; there are no absl flags."""
+
+
+config = ConfigView()
+
+
+@contextmanager
+def enable_x64(enabled: bool = True) -> Iterator[None]:
+    """`with enable_x64():` 64-bit types are on inside."""
+    with settings.override(enable_x64=enabled):
+        yield
+
+
+@contextmanager
+def disable_x64() -> Iterator[None]:
+    with settings.override(enable_x64=False):
+        yield
+
+
+@contextmanager
+def debug_nans(enabled: bool = True) -> Iterator[None]:
+    with settings.override(debug_nans=enabled):
+        yield
+
+
+@contextmanager
+def disable_jit(disable: bool = True) -> Iterator[None]:
+    """`with disable_jit():` jitted functions run operation by operation inside."""
+    with settings.override(disable_jit=disable):
+        yield
+
+
+@contextmanager
+def log_compiles(enabled: bool = True) -> Iterator[None]:
+    with settings.override(log_compiles=enabled):
+        yield
+
+
+@contextmanager
+def default_matmul_precision(precision: str | None) -> Iterator[None]:
+    with settings.override(default_matmul_precision=precision):
+        yield
+
+
+@contextmanager
+def numpy_dtype_promotion(mode: str) -> Iterator[None]:
+    with settings.override(numpy_dtype_promotion=mode):
+        yield
+
+
+@contextmanager
+def numpy_rank_promotion(mode: str) -> Iterator[None]:
+    with settings.override(numpy_rank_promotion=mode):
+        yield
+
+
+@contextmanager
+def threefry_partitionable(enabled: bool = True) -> Iterator[None]:
+    with settings.override(threefry_partitionable=enabled):
+        yield
+
+
+@contextmanager
+def checking_leaks() -> Iterator[None]:
+    with settings.override(check_tracer_leaks=True):
+        yield
