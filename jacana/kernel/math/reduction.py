@@ -1,0 +1,121 @@
+"""x = q * pi / 2 + r with |r| <= pi / 4, for the trigonometric functions."""
+
+from functools import cache
+from itertools import pairwise
+
+from jacana.kernel import build, ir
+from jacana.kernel.expr import Expr
+from jacana.kernel.math.define import INF, NAN, fma, format_of, select, to_bits
+from jacana.kernel.math.pairs import fast_two_sum, two_sum
+
+TWO_OVER_PI = 0.6366197723675814
+# pi / 2 as a sum of positive parts. The middle ones are so short that their product with a
+# quotient of an argument below LIMIT is exact.
+PARTS = {
+    "float32": ("0x1.921fb4p+0", "0x1.44p-24", "0x1.0bp-34", "0x1.184698p-44"),
+    "float64": (
+        "0x1.921fb54442d18p+0", "0x1.1a626p-54", "0x1.98a2e0p-77", "0x1.b839a252049c1p-104",
+    ),
+}  # fmt: skip
+LIMIT = {"float32": 48000.0, "float64": 1e9}
+
+# 64 zeros, then the bits of 2 / pi after the binary point: floor(2**1280 * 2 / pi).
+TWO_OVER_PI_BITS = (
+    "a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561b7246e3a424dd2e0"
+    "06492eea09d1921cfe1deb1cb129a73ee88235f52ebb4484e99c7026b45f7e413991d639835339f4"
+    "9c845f8bbdf9283b1ff897ffde05980fef2f118b5a0a6d1f6d367ecf27cb09b74f463f669e5fea2d"
+    "7527bac7ebe5f17b3d0739f78a5292ea6bfb5fb11f8d5d0856033046fc7b6babf0cfbc209af4361d"
+)
+PI_HALF = (float.fromhex("0x1.921fb54442d18p+0"), float.fromhex("0x1.1a62633145c07p-54"))
+
+
+def reduce(x: Expr) -> tuple[Expr, Expr, Expr]:
+    """q (an integer, known modulo 4) and r as a pair, for any finite x."""
+    size = abs(x)
+    large, usual = _reductions(x.type)
+    q, r, low = x.graph.branch(size > LIMIT[x.type], large, usual, [x])
+    return q, r, low
+
+
+@cache
+def _reductions(type: str) -> tuple[ir.Function, ir.Function]:
+    return (
+        build.function(f"reduce_large_{type}", type)(_reduce_large),
+        build.function(f"reduce_usual_{type}", type)(_reduce_usual),
+    )
+
+
+def _reduce_usual(x: Expr) -> tuple[Expr, Expr, Expr]:
+    """For |x| <= LIMIT, by subtraction of q * pi / 2 (Cody and Waite)."""
+    parts = [float.fromhex(p) for p in PARTS[x.type]]
+    shifter = format_of(x).shifter
+    count = fma(x, TWO_OVER_PI, shifter)
+    n = count - shifter
+    first = fma(n, -parts[0], x)  # exact
+    second = fma(n, -parts[1], first)
+    error = fma(n, -parts[1], first - second)
+    r, low = fast_two_sum(second, fma(n, -parts[2], error))
+    return to_bits(count), r, fma(n, -parts[3], low)
+
+
+def _reduce_large(x: Expr) -> tuple[Expr, Expr, Expr]:
+    """For any x, with the bits of 2 / pi that matter (Payne and Hanek)."""
+    if x.type == "float64":
+        return _reduce_double(x)
+    q, r, low = _reduce_double(x.convert("float64"))
+    near = r.convert("float32")
+    return q.convert("int32"), near, ((r - near.convert("float64")) + low).convert("float32")
+
+
+def _reduce_double(x: Expr) -> tuple[Expr, Expr, Expr]:
+    bits = abs(x).bitcast("uint64")
+    whole = bits & (1 << 52) - 1 | 1 << 52
+    # |x| * 2 / pi = whole * window * 2**-190 modulo 4
+    high, middle, low = _product(whole, _window((bits >> 52) - 1023))
+    q = high + (1 << 61) >> 62
+    fraction = (high - (q << 62)).bitcast("int64")
+    half = (1 << 32) - 1
+    pieces = (
+        (fraction >> 32, -30), (fraction & half, -62),
+        (middle >> 32, -94), (middle & half, -126), (low >> 32, -158),
+    )  # fmt: skip
+    total, rest = x.const(0.0), x.const(0.0)
+    for value, exponent in pieces:
+        total, error = two_sum(total, value.convert("float64") * 2.0**exponent)
+        rest = rest + error
+    total, rest = fast_two_sum(total, rest)
+    r = total * PI_HALF[0]
+    r_low = fma(total, PI_HALF[0], -r) + fma(total, PI_HALF[1], rest * PI_HALF[0])
+    r, r_low = fast_two_sum(r, r_low)
+    negative = x < 0.0
+    count = q.bitcast("int64")
+    r = select(abs(x) < INF, select(negative, -r, r), NAN)
+    return select(negative, -count, count), r, select(negative, -r_low, r_low)
+
+
+def _window(exponent: Expr) -> list[Expr]:
+    """192 bits of 2 / pi as three words, from the first bit on that matters modulo 4."""
+    graph = exponent.graph
+    start = exponent + (64 - 54)
+    words, shift = (start >> 6).convert("index"), start & 63
+    table = _table()
+    loaded = [graph.load(table, words + i) for i in range(4)]
+    return [(a << shift) | (b >> 64 - shift) for a, b in pairwise(loaded)]
+
+
+@cache
+def _table() -> ir.Table:
+    count = -(-len(TWO_OVER_PI_BITS) // 16)
+    words = [int(TWO_OVER_PI_BITS[16 * i : 16 * i + 16], 16) for i in range(count)]
+    return ir.Table("two_over_pi", "uint64", (0, *words))
+
+
+def _product(whole: Expr, window: list[Expr]) -> tuple[Expr, Expr, Expr]:
+    """whole * window modulo 2**192, as three words."""
+    graph = whole.graph
+    a, b, c = window
+    low = whole * c
+    part = whole * b
+    middle = part + graph.op("mulhi", whole, c)
+    carry = select(middle < part, middle.const(1), middle.const(0))
+    return whole * a + graph.op("mulhi", whole, b) + carry, middle, low
