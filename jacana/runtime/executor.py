@@ -12,9 +12,12 @@ from typing import Any, NamedTuple, NoReturn
 
 from jacana.compiler.llvm import native
 from jacana.compiler.llvm.native_executor import RECORD_HEAD, WRONG_FRAME
-from jacana.runtime import threads
+from jacana.runtime import cache, threads
 
 _METH_O = 0x0008
+
+# A hook that runs upwards: the compiler's native functions are kept in this cache.
+native.set_store(cache.get)
 
 
 class Command(NamedTuple):

@@ -7,9 +7,8 @@ import operator
 import os
 
 from jacana.compiler.llvm import native
+from jacana.core import config
 from jacana.runtime import limits
-
-VARIABLE = "JACANA_NUM_THREADS"
 
 
 def set_num_threads(count: int) -> None:
@@ -36,13 +35,9 @@ def count_workers() -> int:
 
 
 def default_num_threads() -> int:
-    """The number in JACANA_NUM_THREADS, or else of the processors that this process may use."""
-    text = os.environ.get(VARIABLE, "").strip()
-    if not text:
-        return limits.processors()
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"{VARIABLE} must be a whole number of at least 1, it is {text!r}.")
-    return int(text)
+    """The number in the Config, or else of the processors that this process may use."""
+    chosen = config.current().num_threads
+    return chosen if chosen > 0 else limits.processors()
 
 
 _current = [1]

@@ -6,7 +6,7 @@ A `Library` is a group of functions written by the native_* modules. Its image c
 
 import functools
 import hashlib
-import importlib.metadata
+import importlib.util
 import platform
 import sys
 import threading
@@ -72,9 +72,9 @@ class Library:
 
 @functools.cache
 def source_key() -> str:
-    """A hash of the code that writes native functions."""
+    """A hash of the code that writes machine code, this folder's."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("native*.py")):
+    for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -84,9 +84,18 @@ def machine_key() -> str:
     """What the compiled functions depend on, found out without llvmlite."""
     parts = (
         sys.platform, platform.machine(), sys.implementation.cache_tag, str(sys.maxsize),
-        importlib.metadata.version("llvmlite"), processor_key(),
+        _llvmlite_version(), processor_key(),
     )  # fmt: skip
     return " ".join(map(str, parts))
+
+
+def _llvmlite_version() -> str:
+    """llvmlite's version file, read without the import of llvmlite or importlib.metadata."""
+    spec = importlib.util.find_spec("llvmlite")
+    if spec is None or spec.origin is None:
+        return "unknown"
+    text = Path(spec.origin).with_name("_version.py").read_bytes()
+    return hashlib.sha256(text).hexdigest()[:16]
 
 
 def processor_key() -> str:
