@@ -370,10 +370,10 @@ def _join(nodes: frozenset[Node], strict: bool) -> Node:
     for node in bounds:
         if bounds <= _reachable(node, strict):
             return node
-    raise TypePromotionError(_no_common_type(nodes, strict))
+    raise TypePromotionError(_no_bound(nodes, strict))
 
 
-def _no_common_type(nodes: frozenset[Node], strict: bool) -> str:
+def _no_bound(nodes: frozenset[Node], strict: bool) -> str:
     names = ", ".join(
         sorted(n.name if isinstance(n, np.dtype) else f"{n.__name__}*" for n in nodes)
     )
@@ -425,12 +425,12 @@ def promote(
     first = next(iter(given))
     if len(given) == 1 and (isinstance(first, KeyDType) or len(pairs) == 1 or not all_weak):
         return first, all_weak and not is_bool(first)
-    numeric = [(canonicalize(found, x64), weak) for found, weak in pairs]
+    numeric = [(storage_dtype(canonicalize(found, x64)), weak) for found, weak in pairs]
     if all_weak:
         # Weak types may be of any width: bound the dtypes, then call the bound weak.
-        bound = _join(frozenset(_node(d, False) for d, _ in numeric), False)  # type: ignore[arg-type]
+        bound = _join(frozenset(d for d, _ in numeric), False)
     else:
-        bound = _join(frozenset(_node(d, weak) for d, weak in numeric), strict)  # type: ignore[arg-type]
+        bound = _join(frozenset(_node(d, weak) for d, weak in numeric), strict)
     weak = all_weak or isinstance(bound, type)
     result = python_scalar_dtype(bound, x64) if isinstance(bound, type) else bound
     return canonicalize(result, x64), weak and not is_bool(result)
