@@ -1,7 +1,6 @@
 """Matrix products by BLAS, as native functions with their params and how they are split."""
 
-from typing import NamedTuple
-
+from jacana.compiler.library.launch import Launch
 from jacana.compiler.library.scipy_functions import resolve
 from jacana.compiler.llvm import native, native_blas
 from jacana.compiler.llvm.native_text import Module
@@ -11,14 +10,6 @@ _CHUNK = 1 << 23
 # Products from here on are cut into panels, which threads may share.
 _PANELLED = 1 << 25
 _ROWS, _COLUMNS = 512, 1024
-
-
-class Launch(NamedTuple):
-    """What a command needs besides its function and buffers."""
-
-    params: tuple[int, ...]
-    extent: int
-    grain: int
 
 
 def gemm(dtype: str) -> int:

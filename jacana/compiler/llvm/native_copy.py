@@ -1,19 +1,147 @@
-"""Native functions that move bytes: copy, fill, strided copy, as LLVM IR."""
+"""Native functions that move elements: copy, fill, strided copies of any rank, as LLVM IR."""
 
-from jacana.compiler.llvm.native_text import Module
+from jacana.compiler.llvm.native_text import Module, Value, Writer
+
+SIZES = (1, 2, 4, 8, 16)
+MAX_RANK = 8
+# Elements along each side of the squares that a transposition works through in cache.
+_SIDE = 32
 
 
 def define(module: Module) -> None:
-    """Write the functions into a module."""
+    """Write copy, fill_<size> and strided_copy_<size> into a module."""
     module.external("memcpy", "ptr", "ptr, ptr, i64")
     _define_copy(module)
+    for size in SIZES:
+        _define_fill(module, size)
+        _define_plane(module, size)
+        _define_strided_copy(module, size)
 
 
 def _define_copy(module: Module) -> None:
-    """bufs [from, to]; params []; the range is in bytes."""
+    """bufs [from, to]; no params; the range is in bytes."""
     with module.function("copy", "i64", "ptr", "ptr", "i64", "i64") as (f, p):
         bufs, _, begin, end = p
         source = bufs.load("ptr", 0).item("i8", begin)
         target = bufs.load("ptr", 1).item("i8", begin)
         f.call("ptr", "memcpy", target, source, end - begin)
         f.ret(0)
+
+
+def _define_fill(module: Module, size: int) -> None:
+    """bufs [to]; params: the element's bits, in two words if it has 16 bytes; range of elements."""
+    type_ = f"i{8 * min(size, 8)}"
+    with module.function(f"fill_{size}", "i64", "ptr", "ptr", "i64", "i64") as (f, p):
+        bufs, params, begin, end = p
+        target = bufs.load("ptr")
+        words = [params.load(type_), params.load(type_, 1)] if size == 16 else [params.load(type_)]
+        with f.count(begin, end) as i:
+            for part, word in enumerate(words):
+                target.store(word, i * len(words) + part)
+        f.ret(0)
+
+
+def _define_plane(module: Module, size: int) -> None:
+    """Copy the last two axes: target row by row, in squares so that both sides stay in cache."""
+    type_ = f"i{8 * size}"
+    kinds = ("ptr", "ptr", *["i64"] * 6)
+    with module.function(f"plane_{size}", "void", *kinds, inside=True) as (f, p):
+        source, target, rows, columns, source_row, source_column, target_row, target_column = p
+        with f.when(source_column.eq(1) & target_column.eq(1)):
+            with f.count(0, rows) as i:
+                to, start = target.item(type_, i * target_row), source.item(type_, i * source_row)
+                f.call("ptr", "memcpy", to, start, columns * size)
+            f.ret()
+        with f.count(0, rows, _SIDE) as top, f.count(0, columns, _SIDE) as left:
+            bottom, right = f.smaller(rows, top + _SIDE), f.smaller(columns, left + _SIDE)
+            with f.count(top, bottom) as i:
+                from_row = source.item(type_, i * source_row)
+                to_row = target.item(type_, i * target_row)
+                with f.either(target_column.eq(1)) as otherwise:
+                    _copy_line(f, type_, from_row, to_row, left, right, source_column, f.i64(1))
+                    otherwise.begin()
+                    steps = (source_column, target_column)
+                    _copy_line(f, type_, from_row, to_row, left, right, *steps)
+        f.ret()
+
+
+def _copy_line(
+    f: Writer,
+    type_: str,
+    source: Value,
+    target: Value,
+    begin: Value,
+    end: Value,
+    source_step: Value,
+    target_step: Value,
+) -> None:
+    with f.count(begin, end) as j:
+        element = source.item(type_, j * source_step)
+        value = f.emit(f"load {type_}, ptr {element.text}, align {_align(type_)}", type_)
+        place = target.item(type_, j * target_step)
+        f.line(f"store {type_} {value.text}, ptr {place.text}, align {_align(type_)}")
+
+
+def _align(type_: str) -> int:
+    """Alignment of an element; complex128 has that of a double."""
+    return min(int(type_[1:]) // 8, 8)
+
+
+def _define_strided_copy(module: Module, size: int) -> None:
+    """bufs [from, to]; params [rank >= 2, offsets of from and to, then for each axis its extent and
+    strides of from and to], in elements; the range is of the first axis.
+    """
+    type_ = f"i{8 * size}"
+    with module.function(f"strided_copy_{size}", "i64", "ptr", "ptr", "i64", "i64") as (f, p):
+        bufs, params, begin, end = p
+        rank, axes = params.load("i64"), params.item("i64", 3)
+        source = bufs.load("ptr", 0).item(type_, params.load("i64", 1))
+        target = bufs.load("ptr", 1).item(type_, params.load("i64", 2))
+        source = source.item(type_, begin * axes.load("i64", 1))
+        target = target.item(type_, begin * axes.load("i64", 2))
+        # The first axis is walked through the range given, the others through their extents.
+        extents = f.array("i64", MAX_RANK)
+        with f.count(0, rank) as axis:
+            extents.store(axes.load("i64", axis * 3), axis)
+        extents.store(end - begin)
+        plane = axes.item("i64", (rank - 2) * 3)
+        rows, columns = extents.load("i64", rank - 2), extents.load("i64", rank - 1)
+        steps = [plane.load("i64", i) for i in (1, 4, 2, 5)]
+        index = f.array("i64", MAX_RANK)
+        with f.count(0, MAX_RANK) as axis:
+            index.store(f.i64(0), axis)
+        at_source, at_target = f.variable("i64", 0), f.variable("i64", 0)
+        with f.when((rows <= 0) | (columns <= 0)):
+            f.ret(0)
+        with f.forever():
+            start, to = source.item(type_, at_source.value), target.item(type_, at_target.value)
+            f.call("void", f"plane_{size}", start, to, rows, columns, *steps)
+            _advance(f, axes, extents, index, rank, at_source.slot, at_target.slot)
+
+
+def _advance(
+    f: Writer,
+    axes: Value,
+    extents: Value,
+    index: Value,
+    rank: Value,
+    at_source: Value,
+    at_target: Value,
+) -> None:
+    """Count the outer axes' indices up like an odometer; return from the function at the end."""
+    axis = f.variable("i64", rank - 3)
+    with f.forever() as carry:
+        with f.when(axis.value < 0):
+            f.ret(0)
+        number = axis.value
+        count = index.load("i64", number) + 1
+        extent = extents.load("i64", number)
+        full = count >= extent
+        # A full wheel goes back to zero: forward by one step less the whole extent.
+        steps = full.choose(f.i64(1) - extent, 1)
+        for place, which in ((at_source, 1), (at_target, 2)):
+            stride = axes.load("i64", number * 3 + which)
+            place.store(place.load("i64") + stride * steps)
+        index.store(full.choose(f.i64(0), count), number)
+        carry.leave_if(full.eq(0))
+        axis.set(number - 1)
