@@ -1,0 +1,75 @@
+"""Choosing between arrays: where, select, clip."""
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jacana import ops
+from jacana.core import dtypes
+from jacana.core.values import aval_of
+from jacana.numpy.promotion import (
+    broadcast_shape,
+    broadcast_to,
+    check_operands,
+    promote_args,
+    promote_dtypes,
+)
+
+
+def where(condition: Any, x: Any = None, y: Any = None, /, **options: Any) -> Any:
+    """x where the condition holds, else y; shapes broadcast and dtypes are promoted.
+
+    With the condition alone: the indices where it holds, as `nonzero`.
+    """
+    if x is None and y is None:
+        from_nonzero = getattr(ops, "nonzero", None)
+        raise NotImplementedError(f"where with one argument is nonzero: {from_nonzero}")
+    if x is None or y is None:
+        raise ValueError("Either both or neither of the x and y arguments should be provided.")
+    check_operands("where", condition, x, y)
+    condition = as_condition(condition)
+    x, y = promote_dtypes(x, y)
+    shape = broadcast_shape("where", np.shape(condition), np.shape(x), np.shape(y))
+    if np.shape(condition):
+        condition = broadcast_to(condition, shape)
+    # select_n takes one shape for its cases; only the condition may be a scalar.
+    x, y = broadcast_to(x, shape), broadcast_to(y, shape)
+    return ops.select_n(condition, y, x)
+
+
+def as_condition(condition: Any) -> Any:
+    aval = aval_of(condition)
+    if dtypes.is_bool(aval.dtype):
+        return condition
+    if isinstance(condition, int | float | complex | np.generic):
+        return bool(condition)
+    return ops.ne(condition, np.asarray(0).astype(aval.dtype)[()])
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """The choice of the first condition that holds, elementwise; else the default."""
+    if len(condlist) != len(choicelist):
+        raise ValueError(
+            f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})"
+        )
+    if not condlist:
+        raise ValueError("condlist must be non-empty")
+    *choices, result = promote_dtypes(*choicelist, default)
+    for condition, choice in zip(condlist[::-1], choices[::-1], strict=True):
+        result = where(condition, choice, result)
+    return result
+
+
+def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
+    """arr limited to [min, max]; either bound may be None. nan stays nan."""
+    check_operands("clip", arr)
+    if dtypes.is_complex(aval_of(arr).dtype):
+        raise ValueError("Clip received a complex value; complex numbers have no order.")
+    result = arr
+    if min is not None:
+        x, low = promote_args("clip", min, result)
+        result = ops.max(x, low)
+    if max is not None:
+        x, high = promote_args("clip", max, result)
+        result = ops.min(x, high)
+    return promote_args("clip", result)[0]
