@@ -81,7 +81,7 @@ FITS = {
         lambda r: r**2 / mpmath.expm1(r) if r else mpf(0),
         -HALF_LN2, HALF_LN2, degrees(4, 9),
     ),
-    "sinh": square_fit(mpmath.sinh, lambda x: x, 3, HALF_LN2**2, degrees(1, 4)),
+    "sinh": square_fit(mpmath.sinh, lambda x: x, 3, HALF_LN2**2, degrees(2, 4)),
     "cosh": square_fit(mpmath.cosh, lambda x: mpf(1), 2, HALF_LN2**2, degrees(2, 5)),
     "sin": square_fit(mpmath.sin, lambda x: x, 3, QUARTER_PI**2, degrees(2, 5)),
     "cos": square_fit(mpmath.cos, lambda x: 1 - x * x / 2, 4, QUARTER_PI**2, degrees(2, 5)),

@@ -3,8 +3,6 @@
 from jacana.kernel.expr import Expr
 from jacana.kernel.math.define import (
     INF,
-    Format,
-    copysign,
     elementary,
     fma,
     format_of,
@@ -14,7 +12,7 @@ from jacana.kernel.math.define import (
     select,
     to_bits,
 )
-from jacana.kernel.math.pairs import fast_two_sum, quotient, two_sum
+from jacana.kernel.math.pairs import Pair, fast_two_sum, quotient, two_sum
 
 # e**r = 1 + r + r**2 * p(r); bench/minimax.py exp
 EXP = {
@@ -44,25 +42,51 @@ LIFT = 64
 
 
 class Reduced:
-    """e**x = 2**n * (1 + high + tail), with `count` = n + shifter and |high| <= 0.35."""
+    """The exponential as 2**n * e**(high + rest), with |high| <= 0.35 and rest beside it tiny.
 
-    def __init__(self, x: Expr, low: Expr | None = None):
-        f = format_of(x)
-        self.count = fma(x, LOG2_E, f.shifter)
-        self.n = self.count - f.shifter
-        self.high = fma(self.n, -LN2[x.type][0], x)
-        rest = self.n * -LN2[x.type][1] if low is None else fma(self.n, -LN2[x.type][1], low)
-        r = self.high + rest
-        self.tail = fma(r * r, polynomial(r, EXP[x.type]), rest)
+    `count` is n + shifter.
+    """
 
-    def scale(self, add: int, f: Format) -> Expr:
+    def __init__(self, count: Expr, high: Expr, rest: Expr):
+        self.count, self.high, self.rest = count, high, rest
+        self.square = high * high
+        self.factor = polynomial(high, EXP[high.type])
+
+    def plus_tail(self, addend: Expr, scale: Expr | None = None) -> Expr:
+        """addend + scale * (e**(high + rest) - 1 - high)."""
+        square, rest = self.square, self.rest
+        rest = fma(rest, fma(square, self.factor, self.high), rest)
+        if scale is not None:
+            return fma(scale * square, self.factor, fma(scale, rest, addend))
+        return fma(square, self.factor, addend + rest)
+
+    def scale(self, add: int) -> Expr:
         """2**(n + add), for an exponent that is normal."""
+        f = format_of(self.high)
         return ((to_bits(self.count) << f.mantissa) + (f.bias + add << f.mantissa)).bitcast(f.type)
 
     def value(self) -> Expr:
-        """1 + high + tail."""
+        """e**(high + rest)."""
         head, error = fast_two_sum(1.0, self.high)
-        return head + (error + self.tail)
+        return head + self.plus_tail(error)
+
+
+def reduce_exponent(x: Expr, low: Expr | None = None) -> Reduced:
+    """For e**(x + low)."""
+    shifter, (ln2, ln2_low) = format_of(x).shifter, LN2[x.type]
+    count = fma(x, LOG2_E, shifter)
+    n = count - shifter
+    rest = n * -ln2_low if low is None else fma(n, -ln2_low, low)
+    return Reduced(count, fma(n, -ln2, x), rest)
+
+
+def reduce_binary_exponent(x: Expr) -> Reduced:
+    """For 2**x."""
+    shifter, (ln2, ln2_low) = format_of(x).shifter, LN2[x.type]
+    count = x + shifter
+    r = x - (count - shifter)
+    high = r * ln2
+    return Reduced(count, high, fma(r, ln2, -high) + r * ln2_low)
 
 
 def lifted(value: Expr, count: Expr, small: Expr) -> Expr:
@@ -78,9 +102,19 @@ def lifted(value: Expr, count: Expr, small: Expr) -> Expr:
 def exp(x: Expr) -> Expr:
     """e**x."""
     clamped = maximum(x, LOWEST[x.type])
-    reduced = Reduced(clamped)
+    reduced = reduce_exponent(clamped)
     made = lifted(reduced.value(), reduced.count, clamped < SMALL[x.type])
     return select(x <= LARGEST[x.type], made, x + INF)
+
+
+@elementary
+def exp2(x: Expr) -> Expr:
+    """2**x."""
+    f = format_of(x)
+    clamped = maximum(x, -float(f.bias + f.mantissa + 1))
+    reduced = reduce_binary_exponent(clamped)
+    made = lifted(reduced.value(), reduced.count, clamped < 2.0 - f.bias)
+    return select(x < f.bias + 1.0, made, x + INF)
 
 
 # Where e**x - 1 rounds to -1, and where it overflows.
@@ -92,41 +126,24 @@ def expm1(x: Expr) -> Expr:
     """e**x - 1, without cancellation near zero."""
     f = format_of(x)
     low, high = EXPM1_RANGE[x.type]
-    reduced = Reduced(minimum(maximum(x, low), high))
-    half = reduced.scale(-1, f)
-    head, tail = expm1_pair(reduced, half, half - 0.5)
-    return select(
-        abs(x) < 2.0**-30 if f.mantissa == 23 else abs(x) < 2.0**-60, x, 2.0 * (head + tail)
-    )
+    reduced = reduce_exponent(minimum(maximum(x, low), high))
+    half = reduced.scale(-1)
+    head, tail = expm1_pair(reduced, half, *two_sum(half, x.const(-0.5)))
+    return select(abs(x) < 2.0**-f.mantissa / 128.0, x, 2.0 * (head + tail))
 
 
-def expm1_pair(reduced: Reduced, scale: Expr, base: Expr) -> tuple[Expr, Expr]:
-    """scale * (high + tail) + base as a pair."""
+def expm1_pair(reduced: Reduced, scale: Expr, base: Expr, base_low: Expr) -> Pair:
+    """scale * (e**(high + rest) - 1) + base, for |base| >= scale * |high| or base zero."""
     head = fma(scale, reduced.high, base)
-    error = fma(scale, reduced.high, base - head)
-    return head, fma(scale, reduced.tail, error)
+    error = fma(scale, reduced.high, base - head) + base_low
+    return head, reduced.plus_tail(error, scale)
 
 
 @elementary
 def logistic(x: Expr) -> Expr:
     """1 / (1 + e**-x)."""
     clamped = maximum(-abs(x), LOWEST[x.type])
-    reduced = Reduced(clamped)
+    reduced = reduce_exponent(clamped)
     decay = lifted(reduced.value(), reduced.count, clamped < SMALL[x.type])
     numerator = select(x < 0.0, decay, select(x.isnan(), x, x.const(1.0)))
     return quotient((numerator, x.const(0.0)), (x.const(1.0), decay))
-
-
-# Where tanh is 1 to the last digit.
-TANH_ONE = {"float32": 10.0, "float64": 20.0}
-
-
-@elementary
-def tanh(x: Expr) -> Expr:
-    """(e**2x - 1) / (e**2x + 1)."""
-    size = minimum(abs(x), TANH_ONE[x.type])
-    reduced = Reduced(size + size)
-    scale = reduced.scale(0, format_of(x))
-    head, tail = expm1_pair(reduced, scale, scale - 1.0)
-    total, error = two_sum(x.const(2.0), head)
-    return copysign(quotient((head, tail), (total, error + tail)), x)
