@@ -14,7 +14,7 @@ def define(module: Module) -> None:
     _define_copy(module)
     for size in SIZES:
         _define_fill(module, size)
-        _define_plane(module, size)
+        define_plane(module, size)
         _define_strided_copy(module, size)
 
 
@@ -41,7 +41,7 @@ def _define_fill(module: Module, size: int) -> None:
         f.ret(0)
 
 
-def _define_plane(module: Module, size: int) -> None:
+def define_plane(module: Module, size: int) -> None:
     """Copy the last two axes: target row by row, in squares so that both sides stay in cache."""
     type_ = f"i{8 * size}"
     kinds = ("ptr", "ptr", *["i64"] * 6)

@@ -1,0 +1,61 @@
+"""What depends on a loop's variable: whether lanes of one vector can run a body together."""
+
+from collections.abc import Iterable, Sequence
+
+from jacana.kernel import ir
+
+
+def can_vectorise(statements: Sequence[ir.Statement], varying: set[int]) -> bool:
+    """Whether no lane needs control flow or local memory of its own.
+
+    `varying` holds the variables that differ between lanes; those that depend on them are added.
+    """
+    return all(_can_vectorise(s, varying) for s in statements)
+
+
+def differs(atoms: Iterable[ir.Atom], varying: set[int]) -> bool:
+    """Whether one of the atoms is a variable that differs between lanes."""
+    return any(type(a) is ir.Var and a.id in varying for a in atoms)
+
+
+def _can_vectorise(s: ir.Statement, varying: set[int]) -> bool:
+    match s:
+        case ir.Let(var, _, args):
+            _mark((var,), args, varying)
+        case ir.Load(var, _, index):
+            _mark((var,), (index,), varying)
+        case ir.Store(memory, _, _):
+            return not isinstance(memory, ir.Local)
+        case ir.Call(results, _, args):
+            _mark(results, args, varying)
+        case ir.Branch(results, cond, _, _, args):
+            _mark(results, (cond, *args), varying)
+        case ir.Iterate(results, _, _, init, consts):
+            _mark(results, (*init, *consts), varying)
+        case ir.For(_, extent, body):
+            return not differs((extent,), varying) and can_vectorise(body, varying)
+        case ir.If(cond, then, orelse):
+            return not differs((cond,), varying) and can_vectorise((*then, *orelse), varying)
+        case ir.While():
+            return _while(s, varying)
+        case ir.Reduce():
+            varying |= {v.id for v in (*s.results, *s.left, *s.right)}
+            return not differs((s.extent,), varying) and can_vectorise(s.body, varying)
+    return True
+
+
+def _mark(names: Iterable[ir.Var], sources: Iterable[ir.Atom], varying: set[int]) -> None:
+    if differs(sources, varying):
+        varying |= {v.id for v in names}
+
+
+def _while(s: ir.While, varying: set[int]) -> bool:
+    feeds = s.init
+    while True:
+        before = len(varying)
+        for name, result, first, after in zip(s.state, s.results, feeds, s.next, strict=True):
+            _mark((name, result), (first, after), varying)
+        if not can_vectorise((*s.cond_body, *s.body), varying):
+            return False
+        if len(varying) == before:
+            return not differs((s.cond,), varying)

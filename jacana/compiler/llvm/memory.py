@@ -1,0 +1,148 @@
+"""Loads and stores: one element, a vector of neighbours, of every second one, or a gather.
+
+Nothing outside the elements that lie between the first and the last one is touched, and a store
+writes its own elements only.
+"""
+
+from jacana.compiler.llvm.code import (
+    BYTES,
+    EmitError,
+    Emitter,
+    Value,
+    memory_register,
+    vector_type,
+)
+from jacana.compiler.llvm.scalar import Operator, nibble
+from jacana.kernel import ir
+
+# Up to this stride, loading everything in between and shuffling beats a gather.
+SHUFFLED_STRIDE = 4
+
+
+def load(e: Emitter, s: ir.Load) -> None:
+    index = e.value(s.index)
+    type = s.memory.type
+    if e.is_uniform((index,)):
+        text = _load(e, s.memory, index.text, 1)
+        e.env[s.var.id] = Value(type, from_memory(e, type, text, 1))
+        return
+    stride = index.stride
+    if e.mask is not None or not isinstance(stride, int):
+        text = _gather(e, s.memory, index)
+    elif stride == 1:
+        text = _load(e, s.memory, index.text, e.width)
+    elif stride == -1 or 2 <= stride <= SHUFFLED_STRIDE:
+        text = _strided(e, s.memory, index.text, stride)
+    else:
+        text = _gather(e, s.memory, index)
+    e.env[s.var.id] = Value(type, from_memory(e, type, text, e.width), None)
+
+
+def store(e: Emitter, s: ir.Store) -> None:
+    if e.width > 1 and isinstance(s.memory, ir.Local):
+        raise EmitError("a vector loop stores to local memory, which has no place for each lane")
+    index, value = e.value(s.index), e.value(s.value)
+    type = s.memory.type
+    if e.is_uniform((index, value)):
+        _store(e, s.memory, index.text, to_memory(e, type, value.text, 1), 1)
+        return
+    text = to_memory(e, type, e.vector(value), e.width)
+    if index.stride == 1:
+        _store(e, s.memory, index.text, text, e.width)
+    else:
+        _scatter(e, s.memory, index, text)
+
+
+def from_memory(e: Emitter, type: str, text: str, width: int) -> str:
+    """Register form of what lies in memory."""
+    on = Operator(e, memory_register(type), width)
+    if type == "bool":
+        return on.compare("ne", text, on.const(0))
+    return nibble(on, type, text)
+
+
+def to_memory(e: Emitter, type: str, text: str, width: int) -> str:
+    """What is stored for a value in register form: a 4-bit integer in the low half of its byte."""
+    if type == "bool":
+        return Operator(e, "i1", width).cast("zext", "i8", text)
+    if type == "int4":
+        on = Operator(e, "i8", width)
+        return on.op("and", text, on.const(15))
+    return text
+
+
+def pointer(e: Emitter, memory: ir.Memory, index: str) -> str:
+    register = memory_register(memory.type)
+    return e.let(f"getelementptr {register}, ptr {e.address(memory)}, i64 {index}")
+
+
+def _load(e: Emitter, memory: ir.Memory, index: str, width: int) -> str:
+    vector = vector_type(memory_register(memory.type), width)
+    place = pointer(e, memory, index)
+    return e.let(f"load {vector}, ptr {place}, align {BYTES[memory.type]}")
+
+
+def _store(e: Emitter, memory: ir.Memory, index: str, text: str, width: int) -> None:
+    vector = vector_type(memory_register(memory.type), width)
+    place = pointer(e, memory, index)
+    e.emit(f"store {vector} {text}, ptr {place}, align {BYTES[memory.type]}")
+
+
+def _strided(e: Emitter, memory: ir.Memory, index: str, stride: int) -> str:
+    """Elements index + lane * stride out of whole vectors between the first and the last one."""
+    width = e.width
+    if stride < 0:
+        first = e.let(f"add i64 {index}, {1 - width}")
+        return _shuffle(e, memory, _load(e, memory, first, width), "poison", range(width)[::-1])
+    starts = [part * width for part in range(stride - 1)] + [(width - 1) * (stride - 1)]
+    result = "poison"
+    done = 0
+    for start in starts:
+        offset = e.let(f"add i64 {index}, {start}") if start else index
+        loaded = _load(e, memory, offset, width)
+        inside = [k for k in range(done, width) if k * stride < start + width]
+        picked = list(range(done)) + [width + k * stride - start for k in inside]
+        picked += [-1] * (width - len(picked))
+        result = _shuffle(e, memory, result, loaded, picked)
+        done += len(inside)
+    return result
+
+
+def _shuffle(e: Emitter, memory: ir.Memory, a: str, b: str, lanes: "range | list[int]") -> str:
+    vector = vector_type(memory_register(memory.type), e.width)
+    listed = ", ".join("i32 poison" if k < 0 else f"i32 {k}" for k in lanes)
+    return e.let(f"shufflevector {vector} {a}, {vector} {b}, <{e.width} x i32> <{listed}>")
+
+
+def _pointers(e: Emitter, memory: ir.Memory, index: Value) -> str:
+    register = memory_register(memory.type)
+    return e.let(
+        f"getelementptr {register}, ptr {e.address(memory)}, <{e.width} x i64> {e.vector(index)}"
+    )
+
+
+def _gather(e: Emitter, memory: ir.Memory, index: Value) -> str:
+    register, width = memory_register(memory.type), e.width
+    vector = vector_type(register, width)
+    places = _pointers(e, memory, index)
+    mask = e.mask or "splat (i1 true)"
+    return e.let(
+        f"call {vector} @llvm.masked.gather.v{width}{_name(register)}.v{width}p0("
+        f"<{width} x ptr> align {BYTES[memory.type]} {places}, <{width} x i1> {mask}, "
+        f"{vector} zeroinitializer)"
+    )
+
+
+def _scatter(e: Emitter, memory: ir.Memory, index: Value, text: str) -> None:
+    register, width = memory_register(memory.type), e.width
+    vector = vector_type(register, width)
+    places = _pointers(e, memory, index)
+    e.emit(
+        f"call void @llvm.masked.scatter.v{width}{_name(register)}.v{width}p0("
+        f"{vector} {text}, <{width} x ptr> align {BYTES[memory.type]} {places}, "
+        f"<{width} x i1> splat (i1 true))"
+    )
+
+
+def _name(register: str) -> str:
+    return {"float": "f32", "double": "f64"}.get(register, register)

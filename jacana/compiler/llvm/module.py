@@ -1,0 +1,124 @@
+"""Kernel -> LLVM text -> object code -> the address of a function.
+
+A kernel is `i64 kernel(ptr bufs, ptr params, i64 begin, i64 end)`: pointers by Buffer.id, 8-byte
+slots by Param.index, and the range of the grid loop. It returns 0.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from jacana.compiler.llvm import target
+from jacana.compiler.llvm.code import Emitter, Module, Value, llvm_type
+from jacana.compiler.llvm.control import result_type
+from jacana.compiler.llvm.loops import HANDLERS
+from jacana.kernel import ir
+
+SYMBOL = "kernel"
+# Statements that calls may add to a kernel before functions are compiled apart.
+INLINE_LIMIT = 600
+
+# Engines own the code that has been loaded; it is in use until the process ends.
+_engines: list[Any] = []
+
+
+def compile_kernel(kernel: ir.Kernel) -> bytes:
+    """The object code of the kernel, which defines the one symbol "kernel"."""
+    return bytes(target.machine().emit_object(_parse(kernel)))
+
+
+def assembly(kernel: ir.Kernel) -> str:
+    """The kernel in the machine's assembly language."""
+    return str(target.machine().emit_assembly(_parse(kernel)))
+
+
+def load(objects: bytes) -> int:
+    """The address of the function in the object code."""
+    llvm = target.binding()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.new_machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(objects))
+    engine.finalize_object()
+    _engines.append(engine)
+    return int(engine.get_function_address(SYMBOL))
+
+
+def target_key() -> str:
+    """What object code depends on besides the kernel: processor, features and versions."""
+    return target.target_key()
+
+
+def _parse(kernel: ir.Kernel) -> Any:
+    return target.binding().parse_assembly(emit(kernel))
+
+
+def emit(kernel: ir.Kernel) -> str:
+    """The kernel as the text of an LLVM module."""
+    module = Module(inline=calls_size(kernel.body, {}) <= INLINE_LIMIT)
+    e = Emitter(module, HANDLERS)
+    e.statements(kernel.body)
+    e.emit("ret i64 0")
+    head = f"define i64 @{SYMBOL}(ptr %bufs, ptr %params, i64 %begin, i64 %end) #0 {{"
+    functions = _text(head, e)
+    while module.pending:
+        functions += _function(module, *module.pending.pop())
+    return "\n".join(
+        [*module.tables, *functions, f"attributes #0 = {{ {target.attributes()} }}", "!0 = !{}", ""]
+    )
+
+
+def _function(module: Module, name: str, function: ir.Function, width: int) -> list[str]:
+    """A function of the kernel language for vectors of one width, called from elsewhere."""
+    e = Emitter(module, HANDLERS)
+    e.width = width
+    params = []
+    for i, p in enumerate(function.params):
+        params.append(f"{llvm_type(p.type, width)} %a{i}")
+        e.env[p.id] = Value(p.type, f"%a{i}", 0 if width == 1 else None)
+    if width > 1:
+        params.append(f"<{width} x i1> %mask")
+        e.mask = "%mask"
+    e.statements(function.body)
+    texts = [e.vector(e.value(r)) for r in function.results]
+    returned = result_type(function, width)
+    if len(texts) > 1:
+        made = "poison"
+        for i, (r, text) in enumerate(zip(function.results, texts, strict=True)):
+            made = e.let(f"insertvalue {returned} {made}, {llvm_type(r.type, width)} {text}, {i}")
+        texts = [made]
+    e.emit(f"ret {returned} {texts[0]}")
+    head = f"define internal fastcc {returned} {name}({', '.join(params)}) noinline #0 {{"
+    return _text(head, e)
+
+
+def _text(head: str, e: Emitter) -> list[str]:
+    return [head, "entry:", *e.entry, *e.lines, "}"]
+
+
+def calls_size(statements: Iterable[ir.Statement], sizes: dict[int, int]) -> int:
+    """How many statements the functions called by these add to them when emitted in place."""
+    return sum(_added(s, sizes) for s in statements)
+
+
+def _added(s: ir.Statement, sizes: dict[int, int]) -> int:
+    match s:
+        case ir.Call(_, function, _):
+            return _function_size(function, sizes)
+        case ir.Branch(_, _, then, orelse, _):
+            return _function_size(then, sizes) + _function_size(orelse, sizes)
+        case ir.Iterate(_, cond, step, _, _):
+            return _function_size(cond, sizes) + _function_size(step, sizes)
+        case ir.For(_, _, body):
+            return calls_size(body, sizes)
+        case ir.If(_, then, orelse):
+            return calls_size((*then, *orelse), sizes)
+        case ir.While():
+            return calls_size((*s.cond_body, *s.body), sizes)
+        case ir.Reduce():
+            return calls_size((*s.body, *s.combine_body), sizes)
+    return 0
+
+
+def _function_size(function: ir.Function, sizes: dict[int, int]) -> int:
+    size = sizes.get(id(function))
+    if size is None:
+        size = sizes[id(function)] = len(function.body) + calls_size(function.body, sizes)
+    return size
