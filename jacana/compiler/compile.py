@@ -17,6 +17,7 @@ from jacana.compiler.fuse import Group, fuse
 from jacana.compiler.lower import Builder
 from jacana.compiler.memory import last_uses, plan
 from jacana.compiler.nests import write_group, write_loops
+from jacana.compiler.pipeline import run_passes
 from jacana.compiler.tensors import Context, Tensor
 from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import Jaxpr
@@ -24,6 +25,7 @@ from jacana.core.jaxpr import Jaxpr
 
 def compile_jaxpr(jaxpr: Jaxpr) -> Program:
     """The program of a jaxpr; its constvars are inputs, before its invars."""
+    jaxpr = run_passes(jaxpr)
     builder = Builder()
     context = builder.context
     inputs = []

@@ -3,11 +3,13 @@
 Each rule is written, supplied by the primitive's family, or stated to be Inapplicable with a
 reason; a class that misses one cannot be constructed.
 """
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jacana.core.avals import ShapedArray
 from jacana.core.trace import Tracer, current
+
+if TYPE_CHECKING:
+    from jacana.core.jaxpr import Jaxpr
 
 RULES = ("type_rule", "reference", "jvp", "transpose", "batch", "lower")
 
@@ -91,8 +93,8 @@ class Primitive:
         """What running it does beyond computing its outputs (nothing for most)."""
         return frozenset()
 
-    def linear_operands(self, params: dict[str, Any]) -> Sequence[int] | None:
-        """Operands in which the output is jointly linear; None if all or unknown."""
+    def callee(self, params: dict[str, Any]) -> "Jaxpr | None":
+        """The program, of the operands alone, that an equation stands for if it is a plain call."""
         return None
 
     def __repr__(self) -> str:

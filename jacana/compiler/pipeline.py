@@ -1,0 +1,23 @@
+"""The passes that a jaxpr goes through before it is lowered, each with the reason for its place."""
+from collections.abc import Callable
+
+from jacana.compiler.passes.flatten import flatten
+from jacana.core.jaxpr import Jaxpr
+
+Pass = Callable[[Jaxpr], Jaxpr]
+
+PASSES: list[tuple[str, Pass]] = [
+    # First, so that everything after it sees whole programs.
+    ("flatten", flatten),
+]
+
+
+def run_passes(jaxpr: Jaxpr, observe: Callable[[str, Jaxpr], None] | None = None) -> Jaxpr:
+    """The jaxpr after all passes; `observe(name, jaxpr)` sees it before the first and after each."""
+    if observe:
+        observe("traced", jaxpr)
+    for name, run in PASSES:
+        jaxpr = run(jaxpr)
+        if observe:
+            observe(name, jaxpr)
+    return jaxpr
