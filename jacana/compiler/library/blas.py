@@ -1,5 +1,7 @@
 """Matrix products by BLAS, as native functions with their params and how they are split."""
 
+import functools
+
 from jacana.compiler.library.launch import Launch
 from jacana.compiler.library.scipy_functions import resolve
 from jacana.compiler.llvm import native, native_blas
@@ -12,13 +14,19 @@ _PANELLED = 1 << 25
 _ROWS, _COLUMNS = 512, 1024
 
 
+@functools.cache
 def gemm(dtype: str) -> int:
     """The address of the product for float32, float64, complex64 or complex128.
 
     Buffers: a, b, c. c = op(a) op(b), each row-major, for each of a batch; `gemm_launch` has the
     rest.
     """
-    return _library.address(f"gemm_{dtype}")
+
+    def define(module: Module) -> None:
+        native_blas.declare_constants(module)
+        native_blas.define_gemm(module, dtype)
+
+    return native.Library(f"gemm {dtype}", define, resolve).address(f"gemm_{dtype}")
 
 
 def gemm_launch(
@@ -67,12 +75,3 @@ def panel_shape(m: int, n: int, k: int) -> tuple[int, int]:
     elif n >= 512:
         columns = min(columns, -(-n // 256) * 128)
     return rows, min(columns, _COLUMNS)
-
-
-def _define(module: Module) -> None:
-    native_blas.declare_constants(module)
-    for dtype in native_blas.TYPES:
-        native_blas.define_gemm(module, dtype)
-
-
-_library = native.Library("blas", _define, resolve)

@@ -36,7 +36,7 @@ def strided_copy(itemsize: int) -> int:
     """The address of a strided copy of elements of 1, 2, 4, 8 or 16 bytes: buffers [from, to]."""
     if itemsize not in SIZES:
         raise ValueError(f"elements of {itemsize} bytes have no strided copy")
-    return native.runtime.address(f"strided_copy_{itemsize}")
+    return native.copies.address(f"strided_copy_{itemsize}")
 
 
 def strided_copy_launch(

@@ -150,3 +150,4 @@ def _define_runtime(module: Module) -> None:
 
 
 runtime = Library("runtime", _define_runtime)
+copies = Library("copies", native_copy.define_strided)

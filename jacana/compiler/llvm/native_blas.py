@@ -32,7 +32,7 @@ def size_of(dtype: str) -> int:
 
 def declare_constants(module: Module) -> None:
     """Write what every function here passes to BLAS by address."""
-    for letter in "NTCLURV":
+    for letter in "ACLNRSTUV":
         module.data(f"letter_{letter}", "[2 x i8]", f'c"{letter}\\00"')
     for real in ("float", "double"):
         for name, value in (("one", "1.0"), ("zero", "0.0"), ("minus_one", "-1.0")):

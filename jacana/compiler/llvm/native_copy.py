@@ -9,11 +9,17 @@ _SIDE = 32
 
 
 def define(module: Module) -> None:
-    """Write copy, fill_<size> and strided_copy_<size> into a module."""
+    """Write copy and fill_<size> into a module."""
     module.external("memcpy", "ptr", "ptr, ptr, i64")
     _define_copy(module)
     for size in SIZES:
         _define_fill(module, size)
+
+
+def define_strided(module: Module) -> None:
+    """Write strided_copy_<size> into a module."""
+    module.external("memcpy", "ptr", "ptr, ptr, i64")
+    for size in SIZES:
         define_plane(module, size)
         _define_strided_copy(module, size)
 
@@ -42,7 +48,7 @@ def _define_fill(module: Module, size: int) -> None:
 
 
 def define_plane(module: Module, size: int) -> None:
-    """Copy the last two axes: target row by row, in squares so that both sides stay in cache."""
+    """Write plane_<size>. Copy the last two axes: target row by row, in squares so that both sides stay in cache."""
     type_ = f"i{8 * size}"
     kinds = ("ptr", "ptr", *["i64"] * 6)
     with module.function(f"plane_{size}", "void", *kinds, inside=True) as (f, p):

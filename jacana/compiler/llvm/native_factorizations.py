@@ -3,22 +3,8 @@
 Each docstring gives bufs and params of one of a batch, whose items follow each other densely.
 """
 
-from jacana.compiler.llvm.native_blas import TYPES, declare_constants
-from jacana.compiler.llvm.native_lapack import declare, thunk
+from jacana.compiler.llvm.native_lapack import thunk
 from jacana.compiler.llvm.native_text import Module, Value
-
-
-def define(module: Module) -> None:
-    """Write all functions for all dtypes into a module."""
-    declare_constants(module)
-    declare(module)
-    for dtype in TYPES:
-        _define_cholesky(module, dtype)
-        _define_lu(module, dtype)
-        _define_triangular_solve(module, dtype)
-        _define_qr(module, dtype)
-        _define_householder(module, dtype)
-        _define_tridiagonal_solve(module, dtype)
 
 
 def _define_cholesky(module: Module, dtype: str) -> None:
@@ -163,3 +149,11 @@ def _define_tridiagonal_solve(module: Module, dtype: str) -> None:
             t.nan_unless_done(info, (x, n * k * t.reals))
 
 
+FUNCTIONS = {
+    "cholesky": _define_cholesky,
+    "lu": _define_lu,
+    "triangular_solve": _define_triangular_solve,
+    "qr": _define_qr,
+    "householder_product": _define_householder,
+    "tridiagonal_solve": _define_tridiagonal_solve,
+}

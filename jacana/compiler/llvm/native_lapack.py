@@ -7,7 +7,7 @@ row-major; LAPACK's are column-major, so most are transposed on their way in and
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from jacana.compiler.llvm.native_blas import TYPES, integer, size_of
+from jacana.compiler.llvm.native_blas import TYPES, declare_constants, integer, size_of
 from jacana.compiler.llvm.native_copy import define_plane
 from jacana.compiler.llvm.native_text import Module, Value, Writer
 
@@ -16,13 +16,13 @@ _MAX_INT = 2**31 - 1
 _NAN = "0x7FF8000000000000"
 
 
-def declare(module: Module) -> None:
-    """Write what every thunk uses into a module."""
+def declare(module: Module, dtype: str) -> None:
+    """Write what every thunk for a dtype uses into a module."""
+    declare_constants(module)
     module.external("malloc", "ptr", "i64")
     module.external("free", "void", "ptr")
     module.external("memcpy", "ptr", "ptr, ptr, i64")
-    for size in (4, 8, 16):
-        define_plane(module, size)
+    define_plane(module, size_of(dtype))
 
 
 class Thunk:
@@ -120,6 +120,20 @@ class Thunk:
         with self.f.when(info.load("i32").ne(0)):
             for target, reals in outputs:
                 self.fill_nan(target, reals)
+
+    @contextmanager
+    def if_finite(self, matrix: Value, reals: Value, info: Value) -> Iterator[None]:
+        """The block runs if all numbers are finite; else `info` says that there is no result."""
+        f = self.f
+        info.store(f.i32(0))
+        with f.count(0, reals) as i:
+            number = matrix.load(self.real, i)
+            # Infinity and nan have a difference with themselves that is nan.
+            rest = f.emit(f"fsub {self.real} {number.text}, {number.text}", self.real)
+            with f.when(f.emit(f"fcmp uno {self.real} {rest.text}, 0.0", "i1")):
+                info.store(f.i32(-1))
+        with f.when(info.load("i32").eq(0)):
+            yield
 
     def int_address(self, value: Value | int) -> Value:
         return integer(self.f, value)

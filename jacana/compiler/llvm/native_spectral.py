@@ -4,20 +4,8 @@ Each docstring gives bufs and params of one of a batch, whose items follow each 
 Outputs are nan where LAPACK reports that it did not converge.
 """
 
-from jacana.compiler.llvm.native_blas import TYPES, declare_constants
-from jacana.compiler.llvm.native_lapack import Thunk, declare, thunk
+from jacana.compiler.llvm.native_lapack import Thunk, thunk
 from jacana.compiler.llvm.native_text import Module, Value
-
-
-def define(module: Module) -> None:
-    """Write all functions for all dtypes into a module."""
-    declare_constants(module)
-    declare(module)
-    for dtype in TYPES:
-        _define_eigh(module, dtype)
-        _define_svd(module, dtype)
-        _define_eig(module, dtype)
-        _define_schur(module, dtype)
 
 
 def _define_eigh(module: Module, dtype: str) -> None:
@@ -114,7 +102,7 @@ def _define_eig(module: Module, dtype: str) -> None:
             operands = (order, a, leading, *values, *vectors, work, length, *rest, info)
             t.call(module, routine, *options, *operands)
 
-        run(null, null, null, null, null, answer, asking, null)
+        run(null, null, null, null, null, answer, asking, f.array("double", 2))
         count, square, line = t.asked(answer), n * n * t.size, n * t.size
         a, w, wi, vl, vr, work, real_work = t.allocate(
             square, line, line, square, square, count * t.size, n * 2 * t.real_size
@@ -122,7 +110,8 @@ def _define_eig(module: Module, dtype: str) -> None:
         length = t.int_address(count)
         with f.count(t.begin, t.end) as batch:
             t.transpose_in(t.item(0, batch, n * n, t.size), a, n, n)
-            run(a, w, wi, vl, vr, work, length, real_work)
+            with t.if_finite(a, n * n * t.reals, info):
+                run(a, w, wi, vl, vr, work, length, real_work)
             values = t.item(1, batch, n, 2 * t.real_size)
             _join_values(t, w, wi, values, n)
             t.nan_unless_done(info, (values, n * 2))
@@ -183,7 +172,7 @@ def _define_schur(module: Module, dtype: str) -> None:
             operands = (order, a, leading, sorted_count, *values, vs, leading, work, length)
             t.call(module, routine, *options, *operands, *rest, info)
 
-        run(null, null, null, null, answer, asking, null, null)
+        run(null, null, null, null, answer, asking, f.array("double", 2), null)
         count, square, line = t.asked(answer), n * n * t.size, n * t.size
         a, w, wi, vs, work, real_work, flags = t.allocate(
             square, line, line, square, count * t.size, n * t.real_size, n * 4
@@ -192,10 +181,19 @@ def _define_schur(module: Module, dtype: str) -> None:
         with f.count(t.begin, t.end) as batch:
             source, form = (t.item(buffer, batch, n * n, t.size) for buffer in (0, 1))
             t.transpose_in(source, a, n, n)
-            run(a, w, wi, vs, work, length, real_work, flags)
+            with t.if_finite(a, n * n * t.reals, info):
+                run(a, w, wi, vs, work, length, real_work, flags)
             t.transpose_out(a, form, n, n, n)
             t.nan_unless_done(info, (form, n * n * t.reals))
             with f.when(vectors):
                 target = t.item(2, batch, n * n, t.size)
                 t.transpose_out(vs, target, n, n, n)
                 t.nan_unless_done(info, (target, n * n * t.reals))
+
+
+FUNCTIONS = {
+    "eigh": _define_eigh,
+    "svd": _define_svd,
+    "eig": _define_eig,
+    "schur": _define_schur,
+}
