@@ -4,6 +4,7 @@
     python -m jacana -m module [args ...]
     python -m jacana -c "code" [args ...]
 """
+import os
 import runpy
 import sys
 
@@ -38,6 +39,7 @@ def main(argv: list[str] | None = None) -> int:
     except OSError as e:
         print(f"jacana: cannot open {args[0]}: {e.strerror}", file=sys.stderr)
         return 2
+    sys.path[0] = os.path.dirname(os.path.abspath(args[0]))
     runpy.run_path(args[0], run_name="__main__")
     return 0
 

@@ -26,10 +26,13 @@ Names = str | Iterable[str] | None
 class Entry:
     """What tracing the function once gave: its program, and how results are put together."""
 
-    __slots__ = ("jaxpr", "consts", "out_tree", "executable", "_const_arrays", "name")
+    __slots__ = (
+        "jaxpr", "consts", "out_tree", "is_single", "executable", "_const_arrays", "name",
+    )  # fmt: skip
 
     def __init__(self, jaxpr: ClosedJaxpr, consts: list[Any], out_tree: Any, name: str):
         self.jaxpr, self.consts, self.out_tree, self.name = jaxpr, consts, out_tree, name
+        self.is_single = tree.treedef_is_leaf(out_tree)
         self.executable: Executable | None = None
         self._const_arrays: list[Array] | None = None
 
@@ -78,9 +81,18 @@ class Jitted:
         self._is_plain = not (static_argnums or static_argnames)
         self._donates = bool(donate_argnums or donate_argnames)
         self._entries: dict[Any, Entry] = {}
+        # Entries of eager calls whose arguments are all arrays, found without a pytree.
+        self._of_arrays: dict[Any, Entry] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if config.current().disable_jit:
+        settings = config.current()
+        if not kwargs and is_eager():
+            avals = [a.aval if type(a) is Array else None for a in args]
+            entry = self._of_arrays.get((settings.traced, *avals))
+            if entry is not None:
+                out = entry.run(list(args))
+                return out[0] if entry.is_single else entry.out_tree.unflatten(out)
+        if settings.disable_jit:
             return self._function(*args, **kwargs)
         key, leaves, dynamic = self._key(args, kwargs)
         entry = self._entries.get(key)
@@ -89,6 +101,8 @@ class Jitted:
         if is_eager() and not entry.has_tracers():
             arrays = [x if type(x) is Array else to_array(x) for x in leaves]
             out = entry.run(arrays)
+            if self._is_plain and not self._donates and not kwargs and all(map(is_array, args)):
+                self._of_arrays[(settings.traced, *[x.aval for x in arrays])] = entry
             if self._donates:
                 self._donate(args, kwargs, out)
         else:
@@ -105,7 +119,7 @@ class Jitted:
         static: tuple[Any, ...] = ()
         if not self._is_plain:
             args, kwargs, static = self._split_static(args, kwargs)
-        leaves, in_tree = tree.tree_flatten((args, kwargs))
+        leaves, in_tree = tree.flatten((args, kwargs))
         avals = []
         for x in leaves:
             if type(x) is not Array and not is_array_like(x):
@@ -128,7 +142,7 @@ class Jitted:
         return args, kwargs, (tuple(static), tuple(named))
 
     def _reject(self, value: Any, args: Any, kwargs: Any) -> None:
-        paths, _ = tree.tree_flatten_with_path((args, kwargs))
+        paths, _ = tree.flatten_with_path((args, kwargs))
         where = next((p for p, x in paths if x is value), ())
         path = tree.keystr(where[1:]) if where else ""
         if where and where[0] == tree.SequenceKey(0):
@@ -166,6 +180,7 @@ class Jitted:
 
     def clear_cache(self) -> None:
         self._entries.clear()
+        self._of_arrays.clear()
 
     def _cache_size(self) -> int:
         return len(self._entries)
@@ -175,7 +190,7 @@ class Jitted:
         kept = {id(r.buffer) for r in results if type(r) is Array}
         chosen = [args[n] for n in self._donate_argnums if -len(args) <= n < len(args)]
         chosen += [v for k, v in kwargs.items() if k in self._donate_argnames]
-        for x in tree.tree_leaves(chosen):
+        for x in tree.leaves(chosen):
             if type(x) is Array and id(x.buffer) not in kept:
                 x.delete()
 
@@ -241,7 +256,7 @@ def trace_to_jaxpr(
         with set_current(trace):
             args, kwargs = arguments.restore([trace.new_arg(a) for a in arguments.avals])
             out = function(*args, **kwargs)
-            flat, out_tree = tree.tree_flatten(out)
+            flat, out_tree = tree.flatten(out)
             for x in flat:
                 if not is_array_like(x):
                     raise_bad_output(name, x, out)
@@ -253,13 +268,17 @@ def trace_to_jaxpr(
 
 
 def raise_bad_output(name: str, value: Any, out: Any) -> None:
-    paths, _ = tree.tree_flatten_with_path(out)
+    paths, _ = tree.flatten_with_path(out)
     where = next((tree.keystr(p) for p, x in paths if x is value), "")
     raise TypeError(
         f"function {name} traced for jit returned a value of type {type(value).__module__}."
         f"{type(value).__qualname__} at output component {where or '()'}, which is not a valid JAX "
         f"type: {short_repr(value)}. Return arrays, numbers or containers of them."
     )
+
+
+def is_array(x: Any) -> bool:
+    return type(x) is Array
 
 
 def short_repr(value: Any) -> str:

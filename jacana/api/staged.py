@@ -72,7 +72,7 @@ class Compiled:
         self._consts = [to_array(c) for c in traced._consts]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves, in_tree = tree.tree_flatten((args, kwargs))
+        leaves, in_tree = tree.flatten((args, kwargs))
         if in_tree != self.in_tree:
             raise TypeError(
                 f"{self._traced.fun_name} was compiled for arguments of structure {self.in_tree}, "

@@ -2,6 +2,7 @@
 from collections.abc import Callable
 
 from jacana.compiler.passes.flatten import flatten
+from jacana.compiler.passes.transposes import fold_transposes
 from jacana.core.jaxpr import Jaxpr
 
 Pass = Callable[[Jaxpr], Jaxpr]
@@ -9,6 +10,7 @@ Pass = Callable[[Jaxpr], Jaxpr]
 PASSES: list[tuple[str, Pass]] = [
     # First, so that everything after it sees whole programs.
     ("flatten", flatten),
+    ("fold transposes", fold_transposes),
 ]
 
 

@@ -77,10 +77,8 @@ class Executable:
                     kernel_address(command), slots, command.params, command.extent, command.grain
                 )
             case LibraryCommand():
-                address, extent, grain = library_function(
-                    command.name, command.dtype, command.params
-                )
-                return executor.Command(address, slots, command.params, extent, grain)
+                address, launch = library_function(command.name, command.dtype, command.params)
+                return executor.Command(address, slots, *launch)
             case HostCommand():
                 call = executor.HostFunction(_on_views(command), len(slots))
                 self._keep.append(call)

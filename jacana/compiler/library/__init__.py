@@ -1,10 +1,23 @@
-"""Functions that are not generated per kernel: bound libraries and hand-scheduled code."""
+"""Functions that are not generated per kernel: bound libraries and native copies."""
 
-from jacana.compiler.llvm import native
+from jacana.compiler.library import blas, copies, lapack
+from jacana.compiler.library.launch import Launch as Launch
 
 
-def library_function(name: str, dtype: str, params: tuple[int, ...]) -> tuple[int, int, int]:
-    """Address, extent and grain of the native function of a LibraryCommand."""
+def library_function(name: str, dtype: str, params: tuple[int, ...]) -> tuple[int, Launch]:
+    """The address of a LibraryCommand's function, and how it is launched.
+
+    "copy" has params (bytes,); "gemm" (m, n, k, transpose_a, transpose_b, batch); the
+    factorisations (batch, sizes and flags ...).
+    """
     if name == "copy":
-        return native.runtime.address("copy"), params[0], 0
+        return copies.copy(), copies.copy_launch(*params)
+    if name == "gemm":
+        m, n, k, transpose_a, transpose_b, batch = params
+        launch = blas.gemm_launch(
+            m, n, k, transpose_a=bool(transpose_a), transpose_b=bool(transpose_b), batch=batch
+        )
+        return blas.gemm(dtype), launch
+    if name in lapack.NAMES:
+        return lapack.address(name, dtype), lapack.launch(*params)
     raise NotImplementedError(f"the library function {name} for {dtype} is not there yet")

@@ -12,6 +12,8 @@ _CHUNK = 1 << 23
 # Products from here on are cut into panels, which threads may share.
 _PANELLED = 1 << 25
 _ROWS, _COLUMNS = 512, 1024
+# Elements of the matrix that are worth a chunk in a product with a vector, which waits for memory.
+_VECTOR_CHUNK = 1 << 18
 
 
 @functools.cache
@@ -62,12 +64,16 @@ def gemm_launch(
     )  # fmt: skip
     extent = batch * -(-m // rows) * -(-n // columns)
     work = max(1, min(m, rows) * min(n, columns) * k)
-    return Launch(params, extent, max(1, _CHUNK // work))
+    chunk = _VECTOR_CHUNK if m == 1 or n == 1 else _CHUNK
+    return Launch(params, extent, max(1, chunk // work))
 
 
 def panel_shape(m: int, n: int, k: int) -> tuple[int, int]:
     """Rows and columns of the panels of a product: a function of its shape alone."""
     rows, columns = max(1, m), max(1, n)
+    if (m == 1 or n == 1) and m * n * k >= 2 * _VECTOR_CHUNK:
+        length = max(64, _VECTOR_CHUNK // k // 64 * 64)
+        return min(rows, length), min(columns, length)
     if m * n * k < _PANELLED:
         return rows, columns
     if m >= 256:

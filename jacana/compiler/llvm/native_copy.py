@@ -48,7 +48,7 @@ def _define_fill(module: Module, size: int) -> None:
 
 
 def define_plane(module: Module, size: int) -> None:
-    """Write plane_<size>. Copy the last two axes: target row by row, in squares so that both sides stay in cache."""
+    """Write plane_<size>: a copy of two axes, in squares so that both sides stay in cache."""
     type_ = f"i{8 * size}"
     kinds = ("ptr", "ptr", *["i64"] * 6)
     with module.function(f"plane_{size}", "void", *kinds, inside=True) as (f, p):

@@ -141,7 +141,7 @@ class Thunk:
 
 @contextmanager
 def thunk(module: Module, name: str, dtype: str, dimensions: int) -> Iterator[Thunk]:
-    """Write a function whose first `dimensions` params are sizes that LAPACK must be able to hold."""
+    """Write a function whose first `dimensions` params are sizes, which must fit in a C int."""
     with module.function(f"{name}_{dtype}", "i64", "ptr", "ptr", "i64", "i64") as (f, args):
         new = Thunk(f, args, dtype)
         for i in range(dimensions):
