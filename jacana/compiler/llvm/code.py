@@ -229,11 +229,9 @@ class Emitter(Code):
 
     def _materialise(self, value: Value) -> str:
         stride = value.stride
-        register, width = REGISTER[value.type], self.width
+        register = REGISTER[value.type]
         base = self.spread(register, value.text)
-        if stride == 0:
-            return base
-        return self.ramp(register, base, stride if isinstance(stride, int) else str(stride))
+        return base if stride == 0 or stride is None else self.ramp(register, base, stride)
 
     def spread(self, register: str, text: str) -> str:
         """The scalar in all lanes."""

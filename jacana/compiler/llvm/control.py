@@ -54,9 +54,7 @@ def _call_function(
 ) -> list[Value]:
     width = e.width
     name = e.module.function(function, width)
-    args = [
-        f"{llvm_type(p.type, width)} {t}" for p, t in zip(function.params, texts, strict=True)
-    ]
+    args = [f"{llvm_type(p.type, width)} {t}" for p, t in zip(function.params, texts, strict=True)]
     if width > 1:
         args.append(f"<{width} x i1> {e.mask or 'splat (i1 true)'}")
     returned = result_type(function, width)

@@ -1,6 +1,6 @@
 """Statements as LLVM text. A vector loop is a loop over whole vectors and one over what is left."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from jacana.compiler.llvm import control, memory, remainder
 from jacana.compiler.llvm.analysis import can_vectorise
@@ -73,9 +73,7 @@ def _affine(e: Emitter, s: ir.Let, args: Sequence[Value]) -> Value | None:
     return Value("index", base, _combine(e, "sub", 0, stride) if s.operation == "neg" else stride)
 
 
-def _combine(
-    e: Emitter, name: str, a: int | str | None, b: int | str | None
-) -> int | str:
+def _combine(e: Emitter, name: str, a: int | str | None, b: int | str | None) -> int | str:
     """a + b, a - b or a * b of strides, at compile time where they are known."""
     assert a is not None and b is not None
     if isinstance(a, int) and isinstance(b, int):
@@ -221,9 +219,7 @@ def while_loop(e: Emitter, s: ir.While) -> None:
 
 def _state(e: Emitter, atoms: Sequence[ir.Atom], widths: Sequence[int]) -> list[str]:
     values = [e.value(a) for a in atoms]
-    return [
-        v.text if w == 1 else e.vector(v) for v, w in zip(values, widths, strict=True)
-    ]
+    return [v.text if w == 1 else e.vector(v) for v, w in zip(values, widths, strict=True)]
 
 
 HANDLERS: dict[type, Handler] = {
@@ -238,4 +234,3 @@ HANDLERS: dict[type, Handler] = {
     ir.While: while_loop,
     ir.Reduce: reduce,
 }
-

@@ -155,9 +155,7 @@ def _part(e: Emitter, type: str, text: str, width: int, first: int, count: int) 
 
 
 def _in_memory(e: Emitter, s: ir.Reduce, extent: str) -> list[str]:
-    slots = [
-        e.stack(vector_type(memory_register(v.type), e.width), ir.LANES) for v in s.left
-    ]
+    slots = [e.stack(vector_type(memory_register(v.type), e.width), ir.LANES) for v in s.left]
 
     def chunk(start: str, carried: Sequence[str]) -> Sequence[str]:
         end = _chunk_end(e, start, extent)

@@ -25,13 +25,9 @@ def repeat(
     last = e.block
     e.jump_if(e.let(f"icmp slt i64 {next_index}, {end}"), inside, after)
     e.start(after)
-    e.lines[places[0]] = (
-        f"  {index} = phi i64 [ {start}, %{before} ], [ {next_index}, %{last} ]"
-    )
+    e.lines[places[0]] = f"  {index} = phi i64 [ {start}, %{before} ], [ {next_index}, %{last} ]"
     results = []
-    for place, name, (type, first), new in zip(
-        places[1:], names, carried, following, strict=True
-    ):
+    for place, name, (type, first), new in zip(places[1:], names, carried, following, strict=True):
         e.lines[place] = f"  {name} = phi {type} [ {first}, %{before} ], [ {new}, %{last} ]"
         results.append(e.phi(type, (first, before), (new, last)))
     return results
