@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from jacana.kernel import ir
 from jacana.kernel.show import show, structural_key
 
+# An error shows so much of the kernel.
+SHOWN_LINES = 100
+
 
 class KernelError(Exception):
     """A kernel breaks an invariant of the kernel language; `invariant` is the invariant's name."""
@@ -16,7 +19,11 @@ class KernelError(Exception):
     def __init__(self, invariant: str, violations: Sequence[str], text: str):
         self.invariant = invariant
         listed = "\n".join(f"  {v}" for v in violations)
-        super().__init__(f"invariant {invariant} does not hold:\n{listed}\nin\n\n{text}")
+        lines = text.splitlines()
+        if len(lines) > SHOWN_LINES:
+            lines[SHOWN_LINES:] = [f"... ({len(lines) - SHOWN_LINES} more lines)"]
+        shown = "\n".join(lines)
+        super().__init__(f"invariant {invariant} does not hold:\n{listed}\nin\n\n{shown}\n")
 
 
 def check(kernel: ir.Kernel) -> None:

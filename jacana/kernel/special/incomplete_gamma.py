@@ -331,7 +331,7 @@ def by_uniform() -> ir.Function:
 
 @cache
 def both_functions() -> ir.Function:
-    @function("igamma_both", "float64", "float64")
+    @function("igamma_elsewhere", "float64", "float64")
     def other(a: Expr, x: Expr) -> tuple[Expr, ...]:
         return a.graph.branch(is_series(a, x), by_series(), by_fraction(), [a, x])
 
@@ -379,7 +379,7 @@ def relative_slope() -> ir.Function:
     by_rest = function("igamma_slope_by_fraction", *types)(lambda a, x: -fraction_slope(a, x))
     uniform = function("igamma_slope_uniform", *types)(uniform_slope)
 
-    @function("igamma_slope_other", *types)
+    @function("igamma_slope_elsewhere", *types)
     def other(a: Expr, x: Expr) -> tuple[Expr, ...]:
         return a.graph.branch(is_series(a, x), by_sum, by_rest, [a, x])
 
