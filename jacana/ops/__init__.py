@@ -1,7 +1,48 @@
 """First-order primitives. Rules reach each other through this package: `ops.mul(t, ops.cos(x))`."""
-
-from jacana.ops.arithmetic import add as add, div as div, mul as mul, neg as neg, sub as sub
+from jacana.ops.arithmetic import (
+    add as add,
+    add_any as add_any,
+    div as div,
+    mul as mul,
+    neg as neg,
+    rem as rem,
+    square as square,
+    sub as sub,
+)
+from jacana.ops.bitwise import (
+    and_ as and_,
+    clz as clz,
+    not_ as not_,
+    or_ as or_,
+    population_count as population_count,
+    shift_left as shift_left,
+    shift_right_arithmetic as shift_right_arithmetic,
+    shift_right_logical as shift_right_logical,
+    xor as xor,
+)
+from jacana.ops.comparison import (
+    eq as eq,
+    eq_to as eq_to,
+    ge as ge,
+    gt as gt,
+    le as le,
+    le_to as le_to,
+    lt as lt,
+    lt_to as lt_to,
+    ne as ne,
+    select_n as select_n,
+)
 from jacana.ops.contraction import dot_general as dot_general
+from jacana.ops.convert import (
+    bitcast_convert_type as bitcast_convert_type,
+    complex as complex,
+    conj as conj,
+    convert_element_type as convert_element_type,
+    copy as copy,
+    imag as imag,
+    real as real,
+    reduce_precision as reduce_precision,
+)
 from jacana.ops.cumulative import (
     cumlogsumexp as cumlogsumexp,
     cummax as cummax,
@@ -10,12 +51,42 @@ from jacana.ops.cumulative import (
     cumsum as cumsum,
     linear_recurrence as linear_recurrence,
 )
+from jacana.ops.exponential import (
+    exp as exp,
+    exp2 as exp2,
+    expm1 as expm1,
+    log as log,
+    log1p as log1p,
+    logistic as logistic,
+)
 from jacana.ops.gather import (
     GatherDimensionNumbers as GatherDimensionNumbers,
     GatherScatterMode as GatherScatterMode,
     gather as gather,
 )
+from jacana.ops.hyperbolic import (
+    acosh as acosh,
+    asinh as asinh,
+    atanh as atanh,
+    cosh as cosh,
+    sinh as sinh,
+    tanh as tanh,
+)
 from jacana.ops.joining import concatenate as concatenate, pad as pad
+from jacana.ops.magnitude import (
+    abs as abs,
+    clamp as clamp,
+    max as max,
+    min as min,
+    sign as sign,
+)
+from jacana.ops.powers import (
+    cbrt as cbrt,
+    integer_pow as integer_pow,
+    pow as pow,
+    rsqrt as rsqrt,
+    sqrt as sqrt,
+)
 from jacana.ops.reduction import (
     argmax as argmax,
     argmin as argmin,
@@ -26,6 +97,13 @@ from jacana.ops.reduction import (
     reduce_prod as reduce_prod,
     reduce_sum as reduce_sum,
     reduce_xor as reduce_xor,
+)
+from jacana.ops.rounding import (
+    ceil as ceil,
+    floor as floor,
+    is_finite as is_finite,
+    nextafter as nextafter,
+    round as round,
 )
 from jacana.ops.scatter import (
     ScatterDimensionNumbers as ScatterDimensionNumbers,
@@ -49,4 +127,29 @@ from jacana.ops.slicing import (
     dynamic_slice as dynamic_slice,
     dynamic_update_slice as dynamic_update_slice,
     slice as slice,
+)
+from jacana.ops.special import (
+    bessel_i0e as bessel_i0e,
+    bessel_i1e as bessel_i1e,
+    digamma as digamma,
+    erf as erf,
+    erf_inv as erf_inv,
+    erfc as erfc,
+    igamma as igamma,
+    igamma_grad_a as igamma_grad_a,
+    igammac as igammac,
+    lgamma as lgamma,
+    polygamma as polygamma,
+    random_gamma_grad as random_gamma_grad,
+    regularized_incomplete_beta as regularized_incomplete_beta,
+    zeta as zeta,
+)
+from jacana.ops.trigonometric import (
+    acos as acos,
+    asin as asin,
+    atan as atan,
+    atan2 as atan2,
+    cos as cos,
+    sin as sin,
+    tan as tan,
 )

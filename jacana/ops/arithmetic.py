@@ -1,11 +1,22 @@
 """Addition and its kin: elementwise arithmetic whose rules are algebra."""
+
 from typing import Any
 
 import numpy as np
 
 from jacana import ops
-from jacana.ops.families import Elementwise, gather_in, is_linear, not_linear, spread
-from jacana.ops.lowering import Value
+from jacana.core import dtypes
+from jacana.ops.families import (
+    NUMERIC,
+    REAL,
+    Elementwise,
+    Function,
+    gather_in,
+    is_linear,
+    like,
+    not_linear,
+    spread,
+)  # fmt: skip
 
 
 class Neg(Elementwise):
@@ -22,7 +33,7 @@ class Neg(Elementwise):
     def transpose(self, ct: Any, x: Any) -> list[Any]:
         return [ops.neg(ct)]
 
-    def element(self, x: Value) -> Value:
+    def element(self, x: Any) -> Any:
         return -x
 
 
@@ -40,8 +51,14 @@ class Add(Elementwise):
     def transpose(self, ct: Any, x: Any, y: Any) -> list[Any]:
         return [gather_in(ct, v) if is_linear(v) else None for v in (x, y)]
 
-    def element(self, x: Value, y: Value) -> Value:
+    def element(self, x: Any, y: Any) -> Any:
         return x + y
+
+
+class AddAny(Add):
+    """x + y for the sums that transformations make: cotangents of one variable."""
+
+    name = "add_any"
 
 
 class Sub(Elementwise):
@@ -61,7 +78,7 @@ class Sub(Elementwise):
             gather_in(ops.neg(ct), y) if is_linear(y) else None,
         ]
 
-    def element(self, x: Value, y: Value) -> Value:
+    def element(self, x: Any, y: Any) -> Any:
         return x - y
 
 
@@ -81,7 +98,7 @@ class Mul(Elementwise):
             return [gather_in(ops.mul(ct, y), x), None]
         return [None, gather_in(ops.mul(x, ct), y)]
 
-    def element(self, x: Value, y: Value) -> Value:
+    def element(self, x: Any, y: Any) -> Any:
         return x * y
 
 
@@ -91,8 +108,8 @@ class Div(Elementwise):
     name = "div"
 
     def reference(self, x: Any, y: Any) -> Any:
-        if np.result_type(x).kind in "iu":
-            return truncating_division(np.asarray(x), np.asarray(y))
+        if dtypes.is_integer(x.dtype):
+            return truncating_division(x, y)
         return np.divide(x, y)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any, y: Any) -> Any:
@@ -101,24 +118,74 @@ class Div(Elementwise):
     def transpose(self, ct: Any, x: Any, y: Any) -> list[Any]:
         return [gather_in(ops.div(ct, y), x), None]
 
-    def element(self, x: Value, y: Value) -> Value:
+    def element(self, x: Any, y: Any) -> Any:
         return x / y
 
 
-def truncating_division(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+class Rem(Elementwise):
+    """The remainder of truncating division, of the sign of x; for y = 0 nan, or x in integers."""
+
+    name = "rem"
+    kinds = REAL
+    transpose = not_linear
+
+    def reference(self, x: Any, y: Any) -> Any:
+        if dtypes.is_integer(x.dtype):
+            return np.subtract(x, np.multiply(truncating_division(x, y), y))
+        return np.fmod(x, y)
+
+    def jvp(self, i: int, t: Any, out: Any, x: Any, y: Any) -> Any:
+        if i == 0:
+            return spread(t, out)
+        # Between its jumps the remainder is x - n * y, with n the truncated quotient.
+        quotient = ops.div(x, y)
+        whole = ops.mul(ops.sign(quotient), ops.floor(ops.abs(quotient)))
+        return ops.mul(ops.neg(t), whole)
+
+    def element(self, x: Any, y: Any) -> Any:
+        return x % y
+
+
+class Square(Function):
+    """x * x."""
+
+    name = "square"
+    kinds = NUMERIC
+
+    def reference(self, x: Any) -> Any:
+        return np.multiply(x, x)
+
+    def jvp(self, i: int, t: Any, out: Any, x: Any) -> Any:
+        return ops.mul(t, ops.mul(like(2, x), x))
+
+    def element(self, x: Any) -> Any:
+        return x * x
+
+
+def truncating_division(x: Any, y: Any) -> Any:
     """Integer division toward zero; x / 0 is -1 (all ones) and min / -1 is min."""
-    safe = np.where(y == 0, y.dtype.type(1), y)
-    quotient = np.floor_divide(x, safe)
-    remainder = x - quotient * safe
-    toward_zero = (remainder != 0) & ((x < 0) != (safe < 0))
-    quotient = quotient + toward_zero.astype(x.dtype)
-    return np.where(y == 0, ~np.zeros_like(y), quotient)
+    x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
+    out = np.empty(x.shape, x.dtype)
+    info = dtypes.iinfo(x.dtype)
+    flat = zip(x.ravel().tolist(), y.ravel().tolist(), strict=True)
+    quotients = [_truncated_quotient(a, b, info.min, info.max) for a, b in flat]
+    out.ravel()[:] = np.array(quotients, object).astype(x.dtype)
+    return out
+
+
+def _truncated_quotient(a: int, b: int, least: int, greatest: int) -> int:
+    if b == 0:
+        return -1 if least < 0 else greatest
+    quotient = abs(a) // abs(b)
+    quotient = -quotient if (a < 0) != (b < 0) else quotient
+    return least if quotient > greatest else quotient
 
 
 neg = Neg()
 add = Add()
+add_any = AddAny()
 sub = Sub()
 mul = Mul()
 div = Div()
-
-__all__ = ["add", "div", "mul", "neg", "not_linear", "sub"]
+rem = Rem()
+square = Square()

@@ -1,4 +1,5 @@
 """Families of primitives: the rules that follow from being of the family, written once."""
+
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -8,7 +9,8 @@ from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.primitive import Inapplicable, Linear, Primitive
-from jacana.ops.lowering import Build, Tensor, Value
+from jacana.core.values import aval_of
+from jacana.ops.lowering import Build, Tensor
 
 not_linear = Inapplicable("the primitive is not linear in any operand")
 not_differentiable = Inapplicable("outputs are integers or booleans, or constant where defined")
@@ -20,7 +22,21 @@ INTEGER = frozenset(("int", "uint"))
 BITS = INTEGER | {"bool"}
 REAL = INTEGER | FLOAT
 NUMERIC = REAL | {"complex"}
-ANY = NUMERIC | {"bool", "key"}
+ORDERED = REAL | {"bool"}
+PLAIN = NUMERIC | {"bool"}
+ANY = PLAIN | {"key"}
+
+KIND_NAMES = {
+    "int": "signedinteger", "uint": "unsignedinteger", "float": "floating",
+    "complex": "complexfloating", "bool": "bool", "key": "prng_key",
+}  # fmt: skip
+
+
+def kinds_text(kinds: frozenset[str]) -> str:
+    """Kinds of dtype in words, for messages: "integer, floating, bool"."""
+    names = ["integer"] if kinds >= INTEGER else []
+    rest = kinds - INTEGER if names else kinds
+    return ", ".join(names + [name for kind, name in KIND_NAMES.items() if kind in rest])
 
 
 def move_axis(x: Any, source: int, destination: int) -> Any:
@@ -59,32 +75,43 @@ class Elementwise(Primitive):
     # Kinds of dtype accepted (core.dtypes.Kind).
     kinds: ClassVar[frozenset[str]] = NUMERIC
 
-    def element(self, *values: Value, **params: Any) -> Value:
-        """The scalar meaning, in kernel language."""
-        raise NotImplementedError
+    # element(*values, **params): the scalar meaning in kernel language, on Exprs (or Complexes).
+    element: Any
 
     def output_dtype(self, *dtypes_: Any, **params: Any) -> Any:
         return dtypes_[0]
 
     def type_rule(self, *xs: ShapedArray, **params: Any) -> ShapedArray:
+        self.check_params(*xs, **params)
         self.check_dtypes(*xs)
         shape = self.common_shape(xs)
         weak = all(x.weak_type for x in xs)
         return ShapedArray(shape, self.output_dtype(*[x.dtype for x in xs], **params), weak)
 
+    def check_params(self, *xs: ShapedArray, **params: Any) -> None:
+        """Raise for params that make no sense for these operands."""
+
     def check_dtypes(self, *xs: ShapedArray) -> None:
         for i, x in enumerate(xs):
-            if dtypes.kind(x.dtype) not in self.kinds:
-                raise TypeError(
-                    f"{self.name} does not accept dtype {x.dtype} at position {i}. Accepted are "
-                    f"{', '.join(sorted(self.kinds))}; convert it first, for example with astype."
-                )
+            self.check_kind(xs, i, self.kinds)
             if x.dtype != xs[0].dtype:
-                found = ", ".join(str(y.dtype) for y in xs)
+                found = ", ".join(dtypes.name(y.dtype) for y in xs)
                 raise TypeError(
-                    f"{self.name} requires arguments to have the same dtypes, got {found}. Convert "
-                    f"one of them first, for example with astype, or use the jnp function."
+                    f"lax.{self.name} requires arguments to have the same dtypes, got {found}. "
+                    f"Convert one of them first, for example with astype, or use the jnp function, "
+                    f"which promotes dtypes."
                 )
+
+    def check_kind(self, xs: Sequence[ShapedArray], i: int, kinds: frozenset[str]) -> None:
+        """Raise TypeError unless operand i is of one of these kinds of dtype."""
+        if dtypes.kind(xs[i].dtype) in kinds:
+            return
+        where = f" at position {i}" if len(xs) > 1 else ""
+        raise TypeError(
+            f"{self.name} does not accept dtype {dtypes.name(xs[i].dtype)}{where}. Accepted dtypes"
+            f"{where} are subtypes of {kinds_text(kinds)}. Convert it first, for example with "
+            f"astype."
+        )
 
     def common_shape(self, xs: Sequence[ShapedArray]) -> tuple[int, ...]:
         shape: tuple[int, ...] = ()
@@ -126,8 +153,20 @@ class Elementwise(Primitive):
 
 
 def _unbatched_shape(x: Any, axis: int | None) -> tuple[int, ...]:
-    shape = np.shape(x)
+    shape: tuple[int, ...] = np.shape(x)
     return shape if axis is None else shape[:axis] + shape[axis + 1 :]
+
+
+class Function(Elementwise):
+    """An elementwise function that is linear in no operand; `jvp` is all there is to say of it."""
+
+    kinds = INEXACT
+    transpose = not_linear
+
+
+def like(value: complex, x: Any) -> Any:
+    """A scalar of x's dtype, which programs hold as a literal."""
+    return aval_of(x).dtype.type(value)
 
 
 def spread(t: Any, out: Any) -> Any:
@@ -164,7 +203,7 @@ def is_linear(x: Any) -> bool:
 
 
 __all__ = [
-    "ANY", "BITS", "FLOAT", "INEXACT", "INTEGER", "NUMERIC", "REAL",
-    "Bilinear", "Elementwise", "LinearMap", "align_batch", "gather_in", "is_linear", "move_axis",
-    "not_differentiable", "not_linear", "spread", "spread_axis",
+    "ANY", "BITS", "FLOAT", "INEXACT", "INTEGER", "NUMERIC", "ORDERED", "PLAIN", "REAL",
+    "Bilinear", "Elementwise", "Function", "LinearMap", "align_batch", "gather_in", "is_linear",
+    "kinds_text", "like", "move_axis", "not_differentiable", "not_linear", "spread", "spread_axis",
 ]  # fmt: skip

@@ -1,0 +1,29 @@
+"""Reference values of approximated functions: NumPy in a wider type, rounded once."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jacana.core import dtypes
+
+_WIDER = {
+    dtypes.float16: np.dtype(np.float64), dtypes.bfloat16: np.dtype(np.float64),
+    dtypes.float32: np.dtype(np.float64), dtypes.float64: np.dtype(np.longdouble),
+    dtypes.complex64: np.dtype(np.complex128), dtypes.complex128: np.dtype(np.clongdouble),
+}  # fmt: skip
+
+
+def wider(x: Any) -> Any:
+    """The values in the next wider type (float64 for all narrower ones)."""
+    return x.astype(_WIDER[x.dtype])
+
+
+def in_wider(f: Callable[..., Any], *xs: Any) -> Any:
+    """f of the operands, computed in a wider type than theirs and rounded to it."""
+    return np.asarray(f(*[wider(x) for x in xs])).astype(xs[0].dtype)
+
+
+def in_float64(f: Callable[..., Any], *xs: Any) -> Any:
+    """f of the operands, computed in float64 at most: for functions that know no wider type."""
+    return np.asarray(f(*[x.astype(np.float64) for x in xs])).astype(xs[0].dtype)
