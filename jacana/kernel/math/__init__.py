@@ -19,12 +19,13 @@ from jacana.kernel.math.floats import (
 from jacana.kernel.math.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
 from jacana.kernel.math.inverse_trigonometric import acos, asin, atan, atan2
 from jacana.kernel.math.logarithm import log, log1p
+from jacana.kernel.math.norm import hypot
 from jacana.kernel.math.power import cbrt, pow, rsqrt
 from jacana.kernel.math.trigonometric import cos, sin, tan
 
 __all__ = [
     "exp", "exp2", "expm1", "logistic", "log", "log1p", "sin", "cos", "tan", "asin", "acos",
     "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "pow", "cbrt", "rsqrt",
-    "frexp", "integer_pow", "is_finite", "ldexp", "nextafter", "round_away_from_zero", "sign",
-    "sign_bit", "square",
+    "hypot", "frexp", "integer_pow", "is_finite", "ldexp", "nextafter", "round_away_from_zero",
+    "sign", "sign_bit", "square",
 ]  # fmt: skip

@@ -1,5 +1,8 @@
 """sin, cos and tan: polynomials for r with |r| <= pi / 4, chosen by the quadrant."""
 
+from functools import cache
+
+from jacana.kernel import build, ir
 from jacana.kernel.expr import Expr
 from jacana.kernel.math.define import elementary, fma, format_of, polynomial, select, to_bits
 from jacana.kernel.math.pairs import Pair, fast_two_sum, quotient
@@ -69,3 +72,19 @@ def tan(x: Expr) -> Expr:
     numerator = select(odd, -c, s), select(odd, -c_tail, s_tail)
     denominator = select(odd, s, c), select(odd, s_tail, c_tail)
     return select(abs(x) < TINY[x.type], x, quotient(numerator, denominator))
+
+
+@cache
+def _sin_cos(type: str) -> ir.Function:
+    def both(x: Expr) -> tuple[Expr, ...]:
+        q, r, low = reduce(x)
+        tiny = abs(x) < TINY[type]
+        return select(tiny, x, _sin_of_quadrant(q, r, low)), _sin_of_quadrant(q + 1, r, low)
+
+    return build.function(f"sin_cos_{type}", type)(both)
+
+
+def sin_cos(x: Expr) -> tuple[Expr, Expr]:
+    """sin(x) and cos(x), of a float32 or float64."""
+    s, c = x.graph.call(_sin_cos(x.type), [x])
+    return s, c
