@@ -7,11 +7,12 @@ given at each call, then addresses relative to the last of them (the arena), the
 import ctypes
 import functools
 import threading
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from jacana.compiler.llvm import native
-from jacana.compiler.llvm.native_executor import RECORD_HEAD, WRONG_FRAME
+from jacana.compiler.llvm.native_executor import WRONG_FRAME
 from jacana.runtime import cache, threads
 
 _METH_O = 0x0008
@@ -38,12 +39,46 @@ class ProgramError(RuntimeError):
     """A native function reported that it failed."""
 
 
+def pack(commands: Sequence[Command], slots: int, start: int = 0) -> tuple[list[int], list[int]]:
+    """The words of commands on a frame of `slots` buffers, and where the params of each begin.
+
+    Positions count from `start`, the number of words before these.
+    """
+    words: list[int] = []
+    offsets = []
+    for command in commands:
+        if not all(0 <= slot < slots for slot in command.buffers):
+            raise ValueError(f"slots {list(command.buffers)} in a frame of {slots} buffers")
+        words += [
+            command.function, len(command.buffers), len(command.params), command.extent,
+            command.grain, *command.buffers,
+        ]  # fmt: skip
+        offsets.append(start + len(words))
+        words += command.params
+    return [word - (1 << 64) if word >= 1 << 63 else word for word in words], offsets
+
+
+class Records:
+    """Commands that a branch or a loop runs on its own buffers; it keeps this object alive."""
+
+    __slots__ = ("_words", "address", "count", "keep")
+
+    def __init__(
+        self, commands: Sequence[Command], slots: int, keep: Iterable[object] = ()
+    ) -> None:
+        words, _ = pack(commands, slots)
+        self._words = (ctypes.c_int64 * max(1, len(words)))(*words)
+        self.address = ctypes.addressof(self._words)
+        self.count = len(commands)
+        self.keep = tuple(keep)
+
+
 class _Words(bytearray):
     """A program's memory; it also keeps alive what its records point to."""
 
     __slots__ = ("keep",)
 
-    keep: tuple[object, ...]
+    keep: object
 
 
 class Program:
@@ -63,7 +98,7 @@ class Program:
         relative: Sequence[int] = (),
         fixed: Sequence[int] = (),
         release_gil: bool = False,
-        keep: Iterable[object] = (),
+        keep: object = (),
     ) -> None:
         size = given + len(relative) + len(fixed)
         if relative and not given:
@@ -71,22 +106,11 @@ class Program:
         head = (
             len(commands), given, len(relative), len(fixed), int(release_gil), id(_raise_failure),
         )  # fmt: skip
-        flat = [*head, *relative, *fixed]
-        self._offsets = []
-        for command in commands:
-            if not all(0 <= slot < size for slot in command.buffers):
-                raise ValueError(f"slots {list(command.buffers)} in a frame of {size} buffers")
-            params_at = len(flat) + RECORD_HEAD + len(command.buffers)
-            self._offsets.append(params_at)
-            flat += [
-                command.function, len(command.buffers), len(command.params), command.extent,
-                command.grain, *command.buffers, *command.params,
-            ]  # fmt: skip
-        memory = _Words(8 * len(flat))
-        memory.keep = tuple(keep)
+        front = [*head, *relative, *fixed]
+        words, self._offsets = pack(commands, size, len(front))
+        memory = _Words(array("q", [*front, *words]).tobytes())
+        memory.keep = keep
         self.words = memoryview(memory).cast("q")
-        for i, word in enumerate(flat):
-            self.words[i] = word - (1 << 64) if word >= 1 << 63 else word
         self.run: Callable[[list[int]], None] = _method(memory)
 
     def param_offset(self, command: int, param: int) -> int:

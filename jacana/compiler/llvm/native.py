@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from jacana.compiler.llvm import (
+    native_control,
     native_copy,
     native_executor,
     native_guard,
@@ -147,6 +148,7 @@ def _define_runtime(module: Module) -> None:
     native_guard.define(module)
     native_executor.define(module, object.__basicsize__)
     native_copy.define(module)
+    native_control.define(module)
 
 
 runtime = Library("runtime", _define_runtime)

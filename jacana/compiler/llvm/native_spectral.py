@@ -156,7 +156,7 @@ def _unpack_vectors(t: Thunk, columns: Value, wi: Value, target: Value, n: Value
 
 
 def _define_schur(module: Module, dtype: str) -> None:
-    """bufs [a, t, vs: n n]; params [n, vectors]. a = vs t vs^H; without vectors vs is not written."""
+    """bufs [a, t, vs: n n]; params [n, vectors]. a = vs t vs^H; vs is not written if not wanted."""
     with thunk(module, "schur", dtype, 1) as t:
         f, n, vectors = t.f, t.param(0), t.param(1).ne(0)
         options = (t.letter_if(vectors, "V", "N"), f.symbol("letter_N"), f.value(0, "ptr"))
