@@ -1,4 +1,5 @@
 """First-order primitives. Rules reach each other through this package: `ops.mul(t, ops.cos(x))`."""
+
 from jacana.ops.arithmetic import (
     add as add,
     add_any as add_any,
@@ -59,6 +60,7 @@ from jacana.ops.exponential import (
     log1p as log1p,
     logistic as logistic,
 )
+from jacana.ops.folds import reduce as reduce, reduce_window as reduce_window
 from jacana.ops.gather import (
     GatherDimensionNumbers as GatherDimensionNumbers,
     GatherScatterMode as GatherScatterMode,
@@ -152,4 +154,11 @@ from jacana.ops.trigonometric import (
     cos as cos,
     sin as sin,
     tan as tan,
+)
+from jacana.ops.windows import (
+    reduce_window_max as reduce_window_max,
+    reduce_window_min as reduce_window_min,
+    reduce_window_sum as reduce_window_sum,
+    select_and_gather_add as select_and_gather_add,
+    select_and_scatter_add as select_and_scatter_add,
 )
