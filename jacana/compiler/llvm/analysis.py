@@ -1,4 +1,4 @@
-"""What depends on a loop's variable: whether lanes of one vector can run a body together."""
+"""Facts about statements: whether lanes of one vector can run them together, how many there are."""
 
 from collections.abc import Iterable, Sequence
 
@@ -59,3 +59,50 @@ def _while(s: ir.While, varying: set[int]) -> bool:
             return False
         if len(varying) == before:
             return not differs((s.cond,), varying)
+
+
+def body_size(statements: Sequence[ir.Statement]) -> int:
+    """How many statements these are, those inside loops and conditions included."""
+    return len(statements) + sum(body_size(part) for s in statements for part in _parts(s))
+
+
+def calls_size(statements: Sequence[ir.Statement]) -> int:
+    """How many statements the functions called by these add to them when emitted in place."""
+    return _calls_size(statements, {})
+
+
+def _parts(s: ir.Statement) -> tuple[tuple[ir.Statement, ...], ...]:
+    match s:
+        case ir.For():
+            return (s.body,)
+        case ir.If():
+            return (s.then, s.orelse)
+        case ir.While():
+            return (s.cond_body, s.body)
+        case ir.Reduce():
+            return (s.body, s.combine_body)
+    return ()
+
+
+def _calls_size(statements: Iterable[ir.Statement], known: dict[ir.Function, int]) -> int:
+    total = 0
+    for s in statements:
+        for function in _functions(s):
+            if function not in known:
+                inner = _calls_size(function.body, known)
+                known[function] = body_size(function.body) + inner
+            total += known[function]
+        for part in _parts(s):
+            total += _calls_size(part, known)
+    return total
+
+
+def _functions(s: ir.Statement) -> tuple[ir.Function, ...]:
+    match s:
+        case ir.Call():
+            return (s.function,)
+        case ir.Branch():
+            return (s.then, s.orelse)
+        case ir.Iterate():
+            return (s.cond, s.step)
+    return ()

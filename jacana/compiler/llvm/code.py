@@ -189,21 +189,23 @@ class Emitter(Code):
         if type(atom) is ir.Const:
             return Value(atom.type, constant(atom.value, atom.type))
         assert type(atom) is ir.Param
+        if not self.module.params_at_start and atom.type != "index":
+            return self._param(atom, self.let, "")
         found = self._params.get(atom.index)
         if found is None:
-            found = self._params[atom.index] = self._param(atom)
+            made = self._param(atom, self.let_entry, ", !invariant.load !0")
+            found = self._params[atom.index] = made
         return found
 
-    def _param(self, atom: ir.Param) -> Value:
+    def _param(self, atom: ir.Param, let: Callable[[str], str], fact: str) -> Value:
         register = memory_register(atom.type)
-        place = self.let_entry(f"getelementptr i64, ptr %params, i64 {atom.index}")
-        text = self.let_entry(f"load {register}, ptr {place}, align 8, !invariant.load !0")
+        place = let(f"getelementptr i64, ptr %params, i64 {atom.index}")
+        text = let(f"load {register}, ptr {place}, align 8{fact}")
         if atom.type == "bool":
-            text = self.let_entry(f"icmp ne i8 {text}, 0")
+            text = let(f"icmp ne i8 {text}, 0")
         elif atom.type in ("int4", "uint4"):
-            shifted = self.let_entry(f"shl i8 {text}, 4")
-            shift = "ashr" if atom.type == "int4" else "lshr"
-            text = self.let_entry(f"{shift} i8 {shifted}, 4")
+            shifted = let(f"shl i8 {text}, 4")
+            text = let(f"{'ashr' if atom.type == 'int4' else 'lshr'} i8 {shifted}, 4")
         return Value(atom.type, text)
 
     def is_uniform(self, values: Sequence[Value]) -> bool:
@@ -278,8 +280,8 @@ class Emitter(Code):
 class Module:
     """The functions and tables that the kernel's text needs besides the kernel."""
 
-    def __init__(self, inline: bool):
-        self.inline = inline
+    def __init__(self, inline: bool, masks: bool, params_at_start: bool):
+        self.inline, self.masks, self.params_at_start = inline, masks, params_at_start
         self.tables: list[str] = []
         self.pending: list[tuple[str, ir.Function, int]] = []
         self._tables: dict[int, str] = {}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from jacana.compiler.llvm import control, memory, remainder
-from jacana.compiler.llvm.analysis import can_vectorise
+from jacana.compiler.llvm.analysis import body_size, calls_size, can_vectorise
 from jacana.compiler.llvm.code import (
     HALF_FLOATS,
     WIDTH,
@@ -15,11 +15,15 @@ from jacana.compiler.llvm.code import (
 )
 from jacana.compiler.llvm.convert import bitcast, convert
 from jacana.compiler.llvm.reductions import reduce
-from jacana.compiler.llvm.repeat import repeat
+from jacana.compiler.llvm.repeat import first_lanes, once, repeat
 from jacana.compiler.llvm.scalar import operation
 from jacana.kernel import ir
 
 AFFINE = ("add", "sub", "mul", "neg")
+# Statements that a loop of static extent may become.
+UNROLLED_SIZE = 64
+# In a larger body a mask costs less than compiling the body twice.
+MASKED_SIZE = 12
 
 
 def let(e: Emitter, s: ir.Let) -> None:
@@ -118,15 +122,13 @@ def for_loop(e: Emitter, s: ir.For) -> None:
         start, end = "%begin", "%end"
     elif not e.is_uniform((e.value(s.extent),)):
         raise EmitError("the extent of a loop differs between the lanes of a vector loop")
-    if s.kind == "vector" and e.width == 1:
-        _vector_loop(e, s, start, end)
-        return
-    if isinstance(s.extent, ir.Const) and not s.grid and _size(s.body) * s.extent.value <= 64:
-        for k in range(int(s.extent.value)):
-            e.env[s.var.id] = Value("index", str(k))
-            e.statements(s.body)
-        return
-    _serial_loop(e, s, start, end)
+    vector = s.kind == "vector" and e.width == 1
+    if isinstance(s.extent, ir.Const) and not s.grid:
+        size = (body_size(s.body) + calls_size(s.body)) * int(s.extent.value)
+        if vector or size <= UNROLLED_SIZE:
+            _static_loop(e, s, int(s.extent.value))
+            return
+    (_vector_loop if vector else _serial_loop)(e, s, start, end)
 
 
 def _serial_loop(e: Emitter, s: ir.For, start: str, end: str) -> None:
@@ -140,38 +142,46 @@ def _serial_loop(e: Emitter, s: ir.For, start: str, end: str) -> None:
 
 def _vector_loop(e: Emitter, s: ir.For, start: str, end: str) -> None:
     def whole(index: str, carried: Sequence[str]) -> Sequence[str]:
-        with e.at_width(WIDTH):
-            e.env[s.var.id] = Value("index", index, 1)
-            e.statements(s.body)
+        _lanes(e, s, index, None)
         return ()
 
-    if not isinstance(s.extent, ir.Const) or s.grid:
-        if not can_vectorise(s.body, {s.var.id}):
-            raise EmitError("a vector loop holds control flow or local memory of single lanes")
-        count = e.let(f"sub i64 {end}, {start}")
-        multiple = e.let(f"and i64 {count}, {-WIDTH}")
-        middle = e.let(f"add i64 {start}, {multiple}")
-        repeat(e, start, middle, WIDTH, (), whole)
-        start = middle
+    def some(index: str, carried: Sequence[str]) -> Sequence[str]:
+        _lanes(e, s, index, first_lanes(e, index, end, WIDTH))
+        return ()
+
+    if not can_vectorise(s.body, {s.var.id}):
+        raise EmitError("a vector loop holds control flow or local memory of single lanes")
+    if e.module.masks and body_size(s.body) + calls_size(s.body) > MASKED_SIZE:
+        repeat(e, start, end, WIDTH, (), some)
+        return
+    count = e.let(f"sub i64 {end}, {start}")
+    middle = e.let(f"add i64 {start}, {e.let(f'and i64 {count}, {-WIDTH}')}")
+    repeat(e, start, middle, WIDTH, (), whole)
+    if e.module.masks:
+        once(e, middle, end, (), some)
+        return
     outer, e.in_tail = e.in_tail, True
-    _serial_loop(e, s, start, end)
+    _serial_loop(e, s, middle, end)
     e.in_tail = outer
 
 
-def _size(statements: Sequence[ir.Statement]) -> int:
-    """How many statements this is when emitted, not counting what functions hold."""
-    total = 0
-    for s in statements:
-        total += 1
-        if isinstance(s, ir.For):
-            total += _size(s.body)
-        elif isinstance(s, ir.If):
-            total += _size(s.then) + _size(s.orelse)
-        elif isinstance(s, ir.While):
-            total += _size(s.cond_body) + _size(s.body)
-        elif isinstance(s, ir.Reduce):
-            total += 4 * (_size(s.body) + 2 * _size(s.combine_body))
-    return total
+def _lanes(e: Emitter, s: ir.For, index: str, mask: str | None) -> None:
+    with e.at_width(WIDTH, mask):
+        e.env[s.var.id] = Value("index", index, 1)
+        e.statements(s.body)
+
+
+def _static_loop(e: Emitter, s: ir.For, extent: int) -> None:
+    """A loop of few iterations: as lanes of one vector, or one iteration after another."""
+    vector = s.kind == "vector" and e.width == 1 and extent > 2 and e.module.masks
+    if vector and can_vectorise(s.body, {s.var.id}):
+        lanes = ", ".join(f"i1 {'true' if k < extent else 'false'}" for k in range(WIDTH))
+        with e.region():
+            _lanes(e, s, "0", f"<{lanes}>")
+        return
+    for k in range(extent):
+        e.env[s.var.id] = Value("index", str(k))
+        e.statements(s.body)
 
 
 def if_statement(e: Emitter, s: ir.If) -> None:

@@ -10,6 +10,7 @@ from jacana.compiler.llvm.code import (
     Emitter,
     Value,
     memory_register,
+    suffix,
     vector_type,
 )
 from jacana.compiler.llvm.scalar import Operator, nibble
@@ -27,10 +28,10 @@ def load(e: Emitter, s: ir.Load) -> None:
         e.env[s.var.id] = Value(type, from_memory(e, type, text, 1))
         return
     stride = index.stride
-    if e.mask is not None or not isinstance(stride, int):
-        text = _gather(e, s.memory, index)
-    elif stride == 1:
+    if stride == 1:
         text = _load(e, s.memory, index.text, e.width)
+    elif e.mask is not None or not isinstance(stride, int):
+        text = _gather(e, s.memory, index)
     elif stride == -1 or 2 <= stride <= SHUFFLED_STRIDE:
         text = _strided(e, s.memory, index.text, stride)
     else:
@@ -79,13 +80,26 @@ def pointer(e: Emitter, memory: ir.Memory, index: str) -> str:
 def _load(e: Emitter, memory: ir.Memory, index: str, width: int) -> str:
     vector = vector_type(memory_register(memory.type), width)
     place = pointer(e, memory, index)
-    return e.let(f"load {vector}, ptr {place}, align {BYTES[memory.type]}")
+    if e.mask is None or width == 1:
+        return e.let(f"load {vector}, ptr {place}, align {BYTES[memory.type]}")
+    name = suffix(memory_register(memory.type), width)
+    return e.let(
+        f"call {vector} @llvm.masked.load.{name}.p0(ptr align {BYTES[memory.type]} {place}, "
+        f"<{width} x i1> {e.mask}, {vector} zeroinitializer)"
+    )
 
 
 def _store(e: Emitter, memory: ir.Memory, index: str, text: str, width: int) -> None:
     vector = vector_type(memory_register(memory.type), width)
     place = pointer(e, memory, index)
-    e.emit(f"store {vector} {text}, ptr {place}, align {BYTES[memory.type]}")
+    if e.mask is None or width == 1:
+        e.emit(f"store {vector} {text}, ptr {place}, align {BYTES[memory.type]}")
+        return
+    name = suffix(memory_register(memory.type), width)
+    e.emit(
+        f"call void @llvm.masked.store.{name}.p0({vector} {text}, "
+        f"ptr align {BYTES[memory.type]} {place}, <{width} x i1> {e.mask})"
+    )
 
 
 def _strided(e: Emitter, memory: ir.Memory, index: str, stride: int) -> str:
@@ -127,7 +141,7 @@ def _gather(e: Emitter, memory: ir.Memory, index: Value) -> str:
     places = _pointers(e, memory, index)
     mask = e.mask or "splat (i1 true)"
     return e.let(
-        f"call {vector} @llvm.masked.gather.v{width}{_name(register)}.v{width}p0("
+        f"call {vector} @llvm.masked.gather.{suffix(register, width)}.v{width}p0("
         f"<{width} x ptr> align {BYTES[memory.type]} {places}, <{width} x i1> {mask}, "
         f"{vector} zeroinitializer)"
     )
@@ -138,11 +152,7 @@ def _scatter(e: Emitter, memory: ir.Memory, index: Value, text: str) -> None:
     vector = vector_type(register, width)
     places = _pointers(e, memory, index)
     e.emit(
-        f"call void @llvm.masked.scatter.v{width}{_name(register)}.v{width}p0("
+        f"call void @llvm.masked.scatter.{suffix(register, width)}.v{width}p0("
         f"{vector} {text}, <{width} x ptr> align {BYTES[memory.type]} {places}, "
-        f"<{width} x i1> splat (i1 true))"
+        f"<{width} x i1> {e.mask or 'splat (i1 true)'})"
     )
-
-
-def _name(register: str) -> str:
-    return {"float": "f32", "double": "f64"}.get(register, register)

@@ -4,10 +4,11 @@ A kernel is `i64 kernel(ptr bufs, ptr params, i64 begin, i64 end)`: pointers by 
 slots by Param.index, and the range of the grid loop. It returns 0.
 """
 
-from collections.abc import Iterable
+import itertools
 from typing import Any
 
 from jacana.compiler.llvm import target
+from jacana.compiler.llvm.analysis import calls_size
 from jacana.compiler.llvm.code import Emitter, Module, Value, llvm_type
 from jacana.compiler.llvm.control import result_type
 from jacana.compiler.llvm.loops import HANDLERS
@@ -16,9 +17,12 @@ from jacana.kernel import ir
 SYMBOL = "kernel"
 # Statements that calls may add to a kernel before functions are compiled apart.
 INLINE_LIMIT = 600
+# With more parameters than this each is read where it is used: registers would not hold them.
+PARAMS_AT_START = 24
 
-# Engines own the code that has been loaded; it is in use until the process ends.
-_engines: list[Any] = []
+# Loaded code is in use until the process ends, so what owns it is never let go.
+_libraries: list[Any] = []
+_numbers = itertools.count()
 
 
 def compile_kernel(kernel: ir.Kernel) -> bytes:
@@ -33,12 +37,10 @@ def assembly(kernel: ir.Kernel) -> str:
 
 def load(objects: bytes) -> int:
     """The address of the function in the object code."""
-    llvm = target.binding()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.new_machine())
-    engine.add_object_file(llvm.ObjectFileRef.from_data(objects))
-    engine.finalize_object()
-    _engines.append(engine)
-    return int(engine.get_function_address(SYMBOL))
+    builder = target.binding().JITLibraryBuilder().add_object_img(objects).add_current_process()
+    library = builder.export_symbol(SYMBOL).link(target.linker(), f"kernel{next(_numbers)}")
+    _libraries.append(library)
+    return int(library[SYMBOL])
 
 
 def target_key() -> str:
@@ -52,7 +54,11 @@ def _parse(kernel: ir.Kernel) -> Any:
 
 def emit(kernel: ir.Kernel) -> str:
     """The kernel as the text of an LLVM module."""
-    module = Module(inline=calls_size(kernel.body, {}) <= INLINE_LIMIT)
+    module = Module(
+        inline=calls_size(kernel.body) <= INLINE_LIMIT,
+        masks=target.has_masks(),
+        params_at_start=len(kernel.params) <= PARAMS_AT_START,
+    )
     e = Emitter(module, HANDLERS)
     e.statements(kernel.body)
     e.emit("ret i64 0")
@@ -91,34 +97,3 @@ def _function(module: Module, name: str, function: ir.Function, width: int) -> l
 
 def _text(head: str, e: Emitter) -> list[str]:
     return [head, "entry:", *e.entry, *e.lines, "}"]
-
-
-def calls_size(statements: Iterable[ir.Statement], sizes: dict[int, int]) -> int:
-    """How many statements the functions called by these add to them when emitted in place."""
-    return sum(_added(s, sizes) for s in statements)
-
-
-def _added(s: ir.Statement, sizes: dict[int, int]) -> int:
-    match s:
-        case ir.Call(_, function, _):
-            return _function_size(function, sizes)
-        case ir.Branch(_, _, then, orelse, _):
-            return _function_size(then, sizes) + _function_size(orelse, sizes)
-        case ir.Iterate(_, cond, step, _, _):
-            return _function_size(cond, sizes) + _function_size(step, sizes)
-        case ir.For(_, _, body):
-            return calls_size(body, sizes)
-        case ir.If(_, then, orelse):
-            return calls_size((*then, *orelse), sizes)
-        case ir.While():
-            return calls_size((*s.cond_body, *s.body), sizes)
-        case ir.Reduce():
-            return calls_size((*s.body, *s.combine_body), sizes)
-    return 0
-
-
-def _function_size(function: ir.Function, sizes: dict[int, int]) -> int:
-    size = sizes.get(id(function))
-    if size is None:
-        size = sizes[id(function)] = len(function.body) + calls_size(function.body, sizes)
-    return size

@@ -6,7 +6,7 @@ of vectors (or scalars). Few: every step is written out.
 
 from collections.abc import Sequence
 
-from jacana.compiler.llvm.analysis import can_vectorise
+from jacana.compiler.llvm.analysis import body_size, calls_size, can_vectorise
 from jacana.compiler.llvm.code import (
     BYTES,
     EmitError,
@@ -17,9 +17,11 @@ from jacana.compiler.llvm.code import (
     vector_type,
 )
 from jacana.compiler.llvm.memory import from_memory, to_memory
-from jacana.compiler.llvm.repeat import repeat
+from jacana.compiler.llvm.repeat import first_lanes, once, repeat
 from jacana.kernel import ir
 
+# In a larger body a mask costs less than compiling the body twice.
+MASKED_SIZE = 12
 # Operation -> a value that changes nothing that it has been combined with before.
 NEUTRAL = {
     "add": (0,), "mul": (1,), "max": (float("-inf"),), "min": (float("inf"),), "or": (0,),
@@ -85,17 +87,35 @@ def _chunk_end(e: Emitter, start: str, extent: str) -> str:
 def _over_lanes(e: Emitter, s: ir.Reduce, extent: str) -> list[str]:
     def chunk(start: str, carried: Sequence[str]) -> Sequence[str]:
         end = _chunk_end(e, start, extent)
-        whole = e.let(f"and i64 {end}, {-ir.LANES}")
-        with e.at_width(ir.LANES):
-            lanes = repeat(e, start, whole, ir.LANES, _carried(e, s, _init(e, s)), vectors)
-        # A chunk starts at a multiple of the lanes, so without whole vectors `whole` is `start`.
-        lanes = _rest_of_lanes(e, s, whole, end, lanes)
-        return _combine(e, s, carried, _fold_lanes(e, s, lanes))
-
-    def vectors(index: str, lanes: Sequence[str]) -> Sequence[str]:
-        return _combine(e, s, lanes, _element(e, s, Value("index", index, 1)))
+        return _combine(e, s, carried, _fold_lanes(e, s, _chunk_lanes(e, s, start, end)))
 
     return repeat(e, "0", extent, ir.CHUNK, _carried(e, s, _init(e, s)), chunk)
+
+
+def _chunk_lanes(e: Emitter, s: ir.Reduce, start: str, end: str) -> list[str]:
+    """The lanes after all iterations of a chunk; `start` is a multiple of their number."""
+
+    def whole(index: str, lanes: Sequence[str]) -> Sequence[str]:
+        return _combine(e, s, lanes, _element(e, s, Value("index", index, 1)))
+
+    def some(index: str, lanes: Sequence[str]) -> Sequence[str]:
+        mask = first_lanes(e, index, end, ir.LANES)
+        with e.at_width(ir.LANES, mask):
+            made = whole(index, lanes)
+        return [
+            e.let(f"select <{ir.LANES} x i1> {mask}, {type} {new}, {type} {old}")
+            for (type, old), new in zip(_carried(e, s, lanes), made, strict=True)
+        ]
+
+    with e.at_width(ir.LANES):
+        first = _carried(e, s, _init(e, s))
+        if e.module.masks and body_size(s.body) + calls_size(s.body) > MASKED_SIZE:
+            return repeat(e, start, end, ir.LANES, first, some)
+        middle = e.let(f"and i64 {end}, {-ir.LANES}")
+        lanes = repeat(e, start, middle, ir.LANES, first, whole)
+        if e.module.masks:
+            return once(e, middle, end, _carried(e, s, lanes), some)
+    return _rest_of_lanes(e, s, middle, end, lanes)
 
 
 def _rest_of_lanes(

@@ -45,6 +45,12 @@ def vector_bits() -> int:
 
 
 @functools.cache
+def has_masks() -> bool:
+    """Whether loads and stores of some lanes of a vector cost about what those of all do."""
+    return {"avx512f", "avx512bw", "avx512vl"} <= feature_names()
+
+
+@functools.cache
 def attributes() -> str:
     """Function attributes that make LLVM use the widest vectors."""
     bits = vector_bits()
@@ -52,7 +58,7 @@ def attributes() -> str:
 
 
 def new_machine() -> Any:
-    """A target machine; an execution engine takes one of its own."""
+    """A target machine; the linker takes one of its own."""
     return (
         binding()
         .Target.from_default_triple()
@@ -66,6 +72,12 @@ def new_machine() -> Any:
 def machine() -> Any:
     """The target machine that compiles."""
     return new_machine()
+
+
+@functools.cache
+def linker() -> Any:
+    """What links object code into this process; it and all that it has linked live on."""
+    return binding().create_lljit_compiler(new_machine())
 
 
 @functools.cache
