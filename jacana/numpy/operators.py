@@ -74,11 +74,11 @@ METHODS: dict[str, Any] = {
     "copy": creation.copy, "cumprod": reductions.cumprod, "cumsum": reductions.cumsum,
     "diagonal": linalg.diagonal, "dot": linalg.dot, "flatten": manipulation.ravel,
     "max": reductions.max, "mean": reductions.mean, "min": reductions.min,
-    "nonzero": indexing.nonzero, "prod": reductions.prod, "ptp": reductions.ptp,
+    "nonzero": take.nonzero, "prod": reductions.prod, "ptp": reductions.ptp,
     "ravel": manipulation.ravel, "repeat": manipulation.repeat, "reshape": manipulation.reshape_method,
     "round": elementwise.round, "sort": sorting.sort, "squeeze": manipulation.squeeze,
     "std": reductions.std, "sum": reductions.sum, "swapaxes": manipulation.swapaxes,
-    "take": indexing.take, "trace": linalg.trace, "transpose": manipulation.transpose_method,
+    "take": take.take, "trace": linalg.trace, "transpose": manipulation.transpose_method,
     "var": reductions.var, "view": creation.view, "searchsorted": sorting.searchsorted,
 }  # fmt: skip
 
