@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from jacana.compiler.llvm import native
-from jacana.compiler.llvm.native_executor import WRONG_FRAME
+from jacana.compiler.llvm.native_layout import WRONG_FRAME
 from jacana.runtime import cache, threads
 
 _METH_O = 0x0008

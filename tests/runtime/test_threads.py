@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 
 from jacana.compiler.library import copies
-from jacana.compiler.llvm import native, native_executor, native_guard, native_image, native_threads
+from jacana.compiler.llvm import (
+    native,
+    native_contents,
+    native_executor,
+    native_guard,
+    native_image,
+    native_link,
+    native_threads,
+)
 from jacana.compiler.llvm.native_text import Module
 from jacana.compiler.llvm.native_threads import ThreadSystem
 from jacana.core import config
@@ -189,12 +197,12 @@ def test_the_fallback_without_futexes_works() -> None:
         pytest.skip("no pthreads here")
 
     def define(module: Module) -> None:
-        mask = native.thread_system().set_mask
+        mask = native_contents.thread_system().set_mask
         native_threads.define(module, ThreadSystem("condition", set_mask=mask, pause="x"))
         native_guard.define(module)
         native_executor.define(module, object.__basicsize__)
 
-    image = native_image.link(native.compile_object(_text(define)))
+    image = native_link.link(native_contents.compile_object(_text(define)))
     exports = native_image.load(image)
     entry = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
     set_count = entry(exports["set_threads"])

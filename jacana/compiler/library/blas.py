@@ -4,8 +4,7 @@ import functools
 
 from jacana.compiler.library.launch import Launch
 from jacana.compiler.library.scipy_functions import resolve
-from jacana.compiler.llvm import native, native_blas
-from jacana.compiler.llvm.native_text import Module
+from jacana.compiler.llvm import native
 
 # Multiply-adds that are worth a chunk of their own in another thread: about 0.1 ms.
 _CHUNK = 1 << 23
@@ -23,12 +22,7 @@ def gemm(dtype: str) -> int:
     Buffers: a, b, c. c = op(a) op(b), each row-major, for each of a batch; `gemm_launch` has the
     rest.
     """
-
-    def define(module: Module) -> None:
-        native_blas.declare_constants(module)
-        native_blas.define_gemm(module, dtype)
-
-    return native.Library(f"gemm {dtype}", define, resolve).address(f"gemm_{dtype}")
+    return native.Library(f"gemm {dtype}", resolve).address(f"gemm_{dtype}")
 
 
 def gemm_launch(

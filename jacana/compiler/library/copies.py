@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from jacana.compiler.library.launch import Launch
 from jacana.compiler.llvm import native
-from jacana.compiler.llvm.native_copy import MAX_RANK, SIZES
+from jacana.compiler.llvm.native_layout import MAX_RANK, SIZES
 
 # Bytes that are worth a chunk of their own in another thread: about 0.1 ms.
 _CHUNK = 1 << 20

@@ -8,11 +8,12 @@ import functools
 
 from jacana.compiler.library.launch import Launch
 from jacana.compiler.library.scipy_functions import resolve
-from jacana.compiler.llvm import native, native_factorizations, native_lapack, native_spectral
-from jacana.compiler.llvm.native_text import Module
+from jacana.compiler.llvm import native
 
-_DEFINITIONS = {**native_factorizations.FUNCTIONS, **native_spectral.FUNCTIONS}
-NAMES = tuple(_DEFINITIONS)
+NAMES = (
+    "cholesky", "lu", "triangular_solve", "qr", "householder_product", "tridiagonal_solve",
+    "eigh", "svd", "eig", "schur",
+)  # fmt: skip
 # Multiply-adds that are worth a chunk of their own in another thread, at LAPACK's pace.
 _CHUNK = 1 << 19
 
@@ -20,12 +21,7 @@ _CHUNK = 1 << 19
 @functools.cache
 def address(name: str, dtype: str) -> int:
     """The address of the function of this name for float32, float64, complex64 or complex128."""
-
-    def define(module: Module) -> None:
-        native_lapack.declare(module, dtype)
-        _DEFINITIONS[name](module, dtype)
-
-    return native.Library(f"{name} {dtype}", define, resolve).address(f"{name}_{dtype}")
+    return native.Library(f"{name} {dtype}", resolve).address(f"{name}_{dtype}")
 
 
 def launch(batch: int, *params: int) -> Launch:

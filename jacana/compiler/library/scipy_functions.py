@@ -12,8 +12,6 @@ import importlib.util
 import sys
 from types import ModuleType
 
-import scipy
-
 from jacana.compiler.llvm import native, native_image
 
 
@@ -28,8 +26,12 @@ def _module(name: str) -> ModuleType:
     full_name = f"scipy.linalg.{name}"
     if full_name in sys.modules:
         return sys.modules[full_name]
+    package = importlib.util.find_spec("scipy")
+    folders = (package.submodule_search_locations if package is not None else None) or []
+    if sys.platform == "win32":
+        importlib.import_module("scipy")  # tells the system where the libraries are
     finder = importlib.machinery.PathFinder
-    spec = finder.find_spec(name, [f"{folder}/linalg" for folder in scipy.__path__])
+    spec = finder.find_spec(name, [f"{folder}/linalg" for folder in folders])
     if spec is None or spec.origin is None:
         return importlib.import_module(full_name)
     exact = importlib.util.spec_from_file_location(full_name, spec.origin)

@@ -1,11 +1,12 @@
 """The runtime's own native functions: compiled once per machine, then loaded as images.
 
-A `Library` is a group of functions written by the native_* modules. Its image comes from the store
+A `Library` is a group of functions that `native_contents` writes. Its image comes from the store
 (the disk cache, which `runtime.cache` puts in place) without importing llvmlite.
 """
 
 import functools
 import hashlib
+import importlib
 import importlib.util
 import platform
 import sys
@@ -13,17 +14,7 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from jacana.compiler.llvm import (
-    native_control,
-    native_copy,
-    native_executor,
-    native_guard,
-    native_image,
-    native_threads,
-)
-from jacana.compiler.llvm.native_text import Module
-from jacana.compiler.llvm.native_threads import ThreadSystem
-from jacana.compiler.llvm.target import binding
+from jacana.compiler.llvm import native_image
 
 # get(key, compile): the bytes stored under the key, else those of compile(), then stored.
 Store = Callable[[bytes, Callable[[], bytes]], bytes]
@@ -41,11 +32,9 @@ class Library:
     def __init__(
         self,
         name: str,
-        define: Callable[[Module], None],
         resolve: native_image.Resolve = native_image.find_symbol,
     ) -> None:
         self.name = name
-        self._define = define
         self._resolve = resolve
         self._lock = threading.RLock()
         self._addresses: Mapping[str, int] = {}
@@ -66,9 +55,10 @@ class Library:
             return self._addresses
 
     def _compile(self) -> bytes:
-        module = Module()
-        self._define(module)
-        return native_image.link(compile_object(module.text()))
+        # Written, compiled and linked once per machine, so not part of what every process imports.
+        contents = importlib.import_module("jacana.compiler.llvm.native_contents")
+        image: bytes = contents.make_image(self.name)
+        return image
 
 
 @functools.cache
@@ -111,45 +101,5 @@ def processor_key() -> str:
     return hashlib.sha256("\n".join(chosen or [text]).encode()).hexdigest()[:24]
 
 
-def compile_object(text: str) -> bytes:
-    """The ELF object of a module of LLVM IR text."""
-    llvm = binding()
-    triple = llvm.get_process_triple()
-    if "elf" not in triple and "linux" not in triple:
-        triple += "-elf"
-    features = llvm.get_host_cpu_features().flatten()
-    machine = llvm.Target.from_triple(triple).create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="small"
-    )
-    module = llvm.parse_assembly(f'target triple = "{triple}"\n{text}')
-    module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    passes = llvm.create_pass_builder(machine, options)
-    passes.getModulePassManager().run(module, passes)
-    return bytes(machine.emit_object(module))
-
-
-def thread_system() -> ThreadSystem:
-    """How threads sleep on this operating system."""
-    numbers = {"x86_64": 202, "aarch64": 98}
-    names = {"x86_64": "x86", "AMD64": "x86", "aarch64": "aarch64", "arm64": "aarch64"}
-    machine = platform.machine()
-    pause = names.get(machine, "")
-    if sys.platform == "linux" and machine in numbers:
-        return ThreadSystem("futex", numbers[machine], pause=pause)
-    if sys.platform == "win32":
-        return ThreadSystem("none", pause=pause)
-    set_mask = 2 if sys.platform == "linux" else 3
-    return ThreadSystem("condition", set_mask=set_mask, pause=pause)
-
-
-def _define_runtime(module: Module) -> None:
-    native_threads.define(module, thread_system())
-    native_guard.define(module)
-    native_executor.define(module, object.__basicsize__)
-    native_copy.define(module)
-    native_control.define(module)
-
-
-runtime = Library("runtime", _define_runtime)
-copies = Library("copies", native_copy.define_strided)
+runtime = Library("runtime")
+copies = Library("copies")

@@ -1,9 +1,8 @@
 """Native functions that move elements: copy, fill, strided copies of any rank, as LLVM IR."""
 
+from jacana.compiler.llvm.native_layout import MAX_RANK, SIZES
 from jacana.compiler.llvm.native_text import Module, Value, Writer
 
-SIZES = (1, 2, 4, 8, 16)
-MAX_RANK = 8
 # Elements along each side of the squares that a transposition works through in cache.
 _SIDE = 32
 

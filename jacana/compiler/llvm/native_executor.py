@@ -5,13 +5,18 @@ A record is [function, buffers, params, extent, grain, slot of each buffer ..., 
 of the command's extent; it returns 0 unless it failed.
 """
 
+from jacana.compiler.llvm.native_layout import (
+    HEAD_COUNT,
+    HEAD_FAIL,
+    HEAD_FIXED,
+    HEAD_GIVEN,
+    HEAD_RELATIVE,
+    HEAD_RELEASE,
+    HEAD_SIZE,
+    RECORD_HEAD,
+    WRONG_FRAME,
+)
 from jacana.compiler.llvm.native_text import Module, Value, Writer
-
-RECORD_HEAD = 5
-# Words at the head of a program called from Python; `runtime.executor` packs them.
-HEAD_COUNT, HEAD_GIVEN, HEAD_RELATIVE, HEAD_FIXED, HEAD_RELEASE, HEAD_FAIL, HEAD_SIZE = range(7)
-# What the program's `fail` function is told when there was no command to run.
-WRONG_FRAME = -1
 
 
 def define(module: Module, object_head: int) -> None:
