@@ -44,6 +44,10 @@ from jacana.ops.convert import (
     real as real,
     reduce_precision as reduce_precision,
 )
+from jacana.ops.convolution import (
+    ConvDimensionNumbers as ConvDimensionNumbers,
+    conv_general_dilated as conv_general_dilated,
+)
 from jacana.ops.cumulative import (
     cumlogsumexp as cumlogsumexp,
     cummax as cummax,
@@ -89,6 +93,16 @@ from jacana.ops.powers import (
     rsqrt as rsqrt,
     sqrt as sqrt,
 )
+from jacana.ops.random_bits import (
+    random_bits as random_bits,
+    random_clone as random_clone,
+    random_fold_in as random_fold_in,
+    random_seed as random_seed,
+    random_split as random_split,
+    random_unwrap as random_unwrap,
+    random_wrap as random_wrap,
+    threefry2x32 as threefry2x32,
+)
 from jacana.ops.reduction import (
     argmax as argmax,
     argmin as argmin,
@@ -130,6 +144,7 @@ from jacana.ops.slicing import (
     dynamic_update_slice as dynamic_update_slice,
     slice as slice,
 )
+from jacana.ops.sorting import approx_top_k as approx_top_k, sort as sort, top_k as top_k
 from jacana.ops.special import (
     bessel_i0e as bessel_i0e,
     bessel_i1e as bessel_i1e,

@@ -1,0 +1,219 @@
+"""Sorting: lexicographic by any number of keys, stable; and the k greatest elements.
+
+nan comes last, whatever its sign, and -0.0 equals 0.0.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jacana import ops
+from jacana.core import dtypes
+from jacana.core.avals import ShapedArray
+from jacana.core.primitive import Primitive
+from jacana.ops.families import align_batch, move_axis, not_linear
+from jacana.ops.lowering import Build, Tensor
+from jacana.ops.params import WithDefaults
+
+
+def take_along(x: Any, index: Any, axis: int) -> Any:
+    """x's elements at positions `index` along the axis, in all other axes at the index's own."""
+    rank = len(np.shape(index))
+    others = tuple(a for a in range(rank) if a != axis)
+    numbers = ops.GatherDimensionNumbers(
+        offset_dims=(), collapsed_slice_dims=(axis,), start_index_map=(axis,),
+        operand_batching_dims=others, start_indices_batching_dims=others,
+    )  # fmt: skip
+    shape = np.shape(index)
+    vectors = ops.broadcast_in_dim(
+        index, shape=(*shape, 1), broadcast_dimensions=tuple(range(rank))
+    )  # fmt: skip
+    return ops.gather(
+        x, vectors, dimension_numbers=numbers, slice_sizes=(1,) * rank, unique_indices=True,
+        mode=ops.GatherScatterMode.PROMISE_IN_BOUNDS,
+    )  # fmt: skip
+
+
+def comparable(x: np.ndarray) -> np.ndarray:
+    """The key in a dtype that NumPy sorts in the right order."""
+    kind = dtypes.kind(dtypes.dtype(x.dtype))
+    if kind == "float" and x.dtype.itemsize < 4:
+        return x.astype(np.float32)
+    if kind in ("int", "uint") and x.dtype.kind not in "iu":
+        return x.astype(np.int16)
+    return x
+
+
+def order_of(keys: Sequence[np.ndarray], axis: int) -> np.ndarray:
+    """The stable order by the first key, then by the next ones."""
+    wide = [comparable(k) for k in keys]
+    if len(wide) == 1:
+        return np.argsort(wide[0], axis, kind="stable")
+    return np.lexsort(wide[::-1], axis)
+
+
+class Sort(Primitive):
+    """The operands ordered along `dimension` by the first num_keys of them."""
+
+    name = "sort"
+    multiple_results = True
+    transpose = not_linear
+
+    def type_rule(
+        self, *xs: ShapedArray, dimension: int, is_stable: bool, num_keys: int
+    ) -> tuple[ShapedArray, ...]:
+        found = ", ".join(map(str, xs))
+        if not xs or any(x.shape != xs[0].shape for x in xs):
+            raise TypeError(f"sort needs operands of equal shape, got {found or 'none'}.")
+        if not 0 <= dimension < xs[0].ndim:
+            raise ValueError(f"sort needs an axis of its operands, got {dimension} for {found}.")
+        if not 1 <= num_keys <= len(xs):
+            raise ValueError(
+                f"sort needs 1 to {len(xs)} keys for {found}, got num_keys={num_keys}."
+            )
+        return xs
+
+    def reference(
+        self, *xs: Any, dimension: int, is_stable: bool, num_keys: int
+    ) -> list[np.ndarray]:
+        arrays = [np.asarray(x) for x in xs]
+        order = order_of(arrays[:num_keys], dimension)
+        return [np.take_along_axis(x, order, dimension) for x in arrays]
+
+    def jvp(
+        self, i: int, t: Any, outs: Sequence[Any], *xs: Any, dimension: int, is_stable: bool,
+        num_keys: int,
+    ) -> list[Any]:  # fmt: skip
+        shape = np.shape(t)
+        position = ops.iota(dtype=dtypes.int32, shape=shape, dimension=dimension)
+        order = self(
+            *xs[:num_keys], position, dimension=dimension, is_stable=True, num_keys=num_keys
+        )[-1]
+        moved = take_along(t, order, dimension)
+        return [moved if k == i else None for k in range(len(xs))]
+
+    def batch(
+        self, size: int, operands: Sequence[Any], axes: Sequence[int | None], *, dimension: int,
+        **params: Any,
+    ) -> tuple[list[Any], list[int]]:  # fmt: skip
+        aligned = align_batch(size, operands, axes)
+        return list(self(*aligned, dimension=dimension + 1, **params)), [0] * len(operands)
+
+    def lower(
+        self, build: Build, *xs: Tensor, dimension: int, is_stable: bool, num_keys: int
+    ) -> list[Tensor]:
+        if 0 in xs[0].shape:
+            return list(xs)
+        function = partial(
+            self.reference, dimension=dimension, is_stable=is_stable, num_keys=num_keys
+        )
+        return build.host(function, [(x.shape, x.dtype) for x in xs], xs)
+
+
+def descending_order(x: np.ndarray, axis: int) -> np.ndarray:
+    """The order from the greatest; nan is greatest, 0.0 comes before -0.0, ties by position."""
+    kind = dtypes.kind(dtypes.dtype(x.dtype))
+    wide = comparable(x)
+    if kind != "float":
+        # ~v reverses the order of integers without overflow.
+        return np.argsort(~wide, axis, kind="stable")
+    number = np.where(np.isnan(wide), -np.inf, -wide)
+    return np.lexsort([np.signbit(wide) & (wide == 0), number, ~np.isnan(wide)], axis)
+
+
+class TopK(WithDefaults):
+    """The k greatest elements along an axis, from the greatest, and their positions."""
+
+    name = "top_k"
+    multiple_results = True
+    transpose = not_linear
+    defaults = {"axis": -1}
+
+    def type_rule(self, x: ShapedArray, *, k: int, axis: int = -1) -> tuple[ShapedArray, ...]:
+        if dtypes.is_complex(x.dtype):
+            raise ValueError(f"top_k is not compatible with complex inputs, got {x}.")
+        if x.ndim == 0:
+            raise TypeError(f"top_k operand must have >= 1 dimension, got {x}.")
+        axis = axis % x.ndim
+        if not 0 <= k <= x.shape[axis]:
+            raise ValueError(
+                f"k argument to top_k must be no larger than size along axis, got k={k} for axis "
+                f"{axis} of {x}."
+            )
+        shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+        return ShapedArray(shape, x.dtype), ShapedArray(shape, dtypes.int32)
+
+    def reference(self, x: Any, *, k: int, axis: int = -1) -> list[np.ndarray]:
+        x = np.asarray(x)
+        axis = axis % x.ndim
+        order = np.take(descending_order(x, axis), np.arange(k), axis)
+        return [np.take_along_axis(x, order, axis), order.astype(np.int32)]
+
+    def jvp(
+        self, i: int, t: Any, outs: Sequence[Any], x: Any, *, k: int, axis: int = -1
+    ) -> list[Any]:
+        return [take_along(t, outs[1], axis % len(np.shape(t))), None]
+
+    def batch(
+        self, size: int, operands: Sequence[Any], axes: Sequence[Any], *, k: int, axis: int = -1
+    ) -> tuple[list[Any], list[int]]:
+        x = move_axis(operands[0], axes[0], 0)
+        axis = axis % (len(np.shape(x)) - 1) + 1
+        return list(self(x, k=k, axis=axis)), [0, 0]
+
+    def lower(self, build: Build, x: Tensor, *, k: int, axis: int = -1) -> list[Tensor]:
+        axis = axis % x.ndim
+        shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+        function = partial(self.reference, k=k, axis=axis)
+        return build.host(function, [(shape, x.dtype), (shape, dtypes.int32)], [x])
+
+
+class ApproxTopK(WithDefaults):
+    """The k greatest (or least) elements: exact here, whatever recall is asked for."""
+
+    name = "approx_top_k"
+    multiple_results = True
+    transpose = not_linear
+    defaults = {
+        "reduction_dimension": -1, "recall_target": 0.95, "is_max_k": True,
+        "reduction_input_size_override": -1, "aggregate_to_topk": True,
+    }  # fmt: skip
+
+    def _axis(self, rank: int, params: dict[str, Any]) -> int:
+        return int(params["reduction_dimension"]) % rank
+
+    def type_rule(self, x: ShapedArray, *, k: int, **params: Any) -> tuple[ShapedArray, ...]:
+        if not dtypes.is_float(x.dtype):
+            raise ValueError(f"approx_top_k needs floating-point numbers, got {x}.")
+        return ops.top_k.type_rule(x, k=k, axis=self._axis(x.ndim, params))
+
+    def reference(self, x: Any, *, k: int, is_max_k: bool, **params: Any) -> list[Any]:
+        axis = self._axis(np.ndim(x), params)
+        signed = np.asarray(x) if is_max_k else -np.asarray(x)
+        values, positions = ops.top_k.reference(signed, k=k, axis=axis)
+        return [values if is_max_k else -values, positions]
+
+    def jvp(
+        self, i: int, t: Any, outs: Sequence[Any], x: Any, *, k: int, **params: Any
+    ) -> list[Any]:
+        return [take_along(t, outs[1], self._axis(len(np.shape(t)), params)), None]
+
+    def batch(
+        self, size: int, operands: Sequence[Any], axes: Sequence[Any], *, k: int, **params: Any
+    ) -> tuple[list[Any], list[int]]:
+        x = move_axis(operands[0], axes[0], 0)
+        axis = self._axis(len(np.shape(x)) - 1, params) + 1
+        return list(self(x, k=k, **{**params, "reduction_dimension": axis})), [0, 0]
+
+    def lower(self, build: Build, x: Tensor, *, k: int, **params: Any) -> list[Tensor]:
+        axis = self._axis(x.ndim, params)
+        shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+        function = partial(self.reference, k=k, **params)
+        return build.host(function, [(shape, x.dtype), (shape, dtypes.int32)], [x])
+
+
+sort = Sort()
+top_k = TopK()
+approx_top_k = ApproxTopK()
