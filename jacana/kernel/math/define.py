@@ -107,12 +107,13 @@ def sqrt(x: Expr) -> Expr:
 
 def minimum(x: Expr, y: Expr | float) -> Expr:
     """The smaller one; nan where x is nan."""
-    return x.graph.op("min", x, y)
+    # With a number in front there is no nan to look for in the first operand.
+    return x.graph.op("min", x, y) if isinstance(y, Expr) else x.graph.op("min", y, x)
 
 
 def maximum(x: Expr, y: Expr | float) -> Expr:
     """The larger one; nan where x is nan."""
-    return x.graph.op("max", x, y)
+    return x.graph.op("max", x, y) if isinstance(y, Expr) else x.graph.op("max", y, x)
 
 
 def to_bits(x: Expr) -> Expr:

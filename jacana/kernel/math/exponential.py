@@ -12,7 +12,7 @@ from jacana.kernel.math.define import (
     select,
     to_bits,
 )
-from jacana.kernel.math.pairs import Pair, fast_two_sum, quotient, two_sum
+from jacana.kernel.math.pairs import Pair, fast_two_sum, two_sum
 
 # e**r = 1 + r + r**2 * p(r); bench/minimax.py exp
 EXP = {
@@ -128,14 +128,16 @@ def expm1(x: Expr) -> Expr:
     low, high = EXPM1_RANGE[x.type]
     reduced = reduce_exponent(minimum(maximum(x, low), high))
     half = reduced.scale(-1)
-    head, tail = expm1_pair(reduced, half, *two_sum(half, x.const(-0.5)))
+    base, base_low = two_sum(half, x.const(-0.5))
+    head, tail = expm1_pair(reduced, half, base)
+    tail = tail + base_low
     return select(abs(x) < 2.0**-f.mantissa / 128.0, x, 2.0 * (head + tail))
 
 
-def expm1_pair(reduced: Reduced, scale: Expr, base: Expr, base_low: Expr) -> Pair:
+def expm1_pair(reduced: Reduced, scale: Expr, base: Expr) -> Pair:
     """scale * (e**(high + rest) - 1) + base, for |base| >= scale * |high| or base zero."""
     head = fma(scale, reduced.high, base)
-    error = fma(scale, reduced.high, base - head) + base_low
+    error = fma(scale, reduced.high, base - head)
     return head, reduced.plus_tail(error, scale)
 
 
@@ -146,4 +148,7 @@ def logistic(x: Expr) -> Expr:
     reduced = reduce_exponent(clamped)
     decay = lifted(reduced.value(), reduced.count, clamped < SMALL[x.type])
     numerator = select(x < 0.0, decay, select(x.isnan(), x, x.const(1.0)))
-    return quotient((numerator, x.const(0.0)), (x.const(1.0), decay))
+    total, low = fast_two_sum(1.0, decay)
+    inverse = 1.0 / total
+    near = numerator * inverse
+    return fma(fma(-near, low, fma(-near, total, numerator)), inverse, near)

@@ -92,9 +92,11 @@ def tanh(x: Expr) -> Expr:
     size = minimum(abs(x), TANH_ONE[x.type])
     reduced = reduce_exponent(size + size)
     scale = reduced.scale(0)
-    head, tail = expm1_pair(reduced, scale, *fast_two_sum(scale, x.const(-1.0)))
-    total, error = two_sum(x.const(2.0), head)
-    return copysign(quotient((head, tail), (total, error + tail)), x)
+    base, base_low = fast_two_sum(scale, x.const(-1.0))
+    head, tail = expm1_pair(reduced, scale, base)
+    head, tail = fast_two_sum(head, tail + base_low)
+    total = 2.0 + head
+    return copysign(quotient((head, tail), (total, (head - (total - 2.0)) + tail)), x)
 
 
 # From here on acosh(x) and asinh(x) are log(2 x).

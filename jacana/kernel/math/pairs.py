@@ -26,8 +26,7 @@ def two_product(a: Expr, b: Expr) -> Pair:
 
 
 def quotient(a: Pair, b: Pair) -> Expr:
-    """a / b with little more than the last rounding's error, for low parts of any size."""
-    a, b = fast_two_sum(*a), fast_two_sum(*b)
+    """a / b with little more than the last rounding's error, for low parts that are small."""
     inverse = 1.0 / b[0]
     near = a[0] * inverse
     rest = fma(-near, b[0], a[0]) + fma(-near, b[1], a[1])

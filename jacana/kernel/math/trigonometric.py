@@ -69,8 +69,8 @@ def tan(x: Expr) -> Expr:
     q, r, low = reduce(x)
     (s, s_tail), (c, c_tail) = sin_cos_pairs(r, low)
     odd = (q & 1).ne(0)
-    numerator = select(odd, -c, s), select(odd, -c_tail, s_tail)
-    denominator = select(odd, s, c), select(odd, s_tail, c_tail)
+    numerator = fast_two_sum(select(odd, -c, s), select(odd, -c_tail, s_tail))
+    denominator = fast_two_sum(select(odd, s, c), select(odd, s_tail, c_tail))
     return select(abs(x) < TINY[x.type], x, quotient(numerator, denominator))
 
 
