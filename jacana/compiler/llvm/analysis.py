@@ -97,6 +97,16 @@ def _calls_size(statements: Iterable[ir.Statement], known: dict[ir.Function, int
     return total
 
 
+def needs_mask(function: ir.Function) -> bool:
+    """Whether lanes that do not matter could change how long the function runs, or fault."""
+    for s in function.body:
+        if isinstance(s, ir.Branch | ir.Iterate | ir.Load):
+            return True
+        if isinstance(s, ir.Call) and needs_mask(s.function):
+            return True
+    return False
+
+
 def _functions(s: ir.Statement) -> tuple[ir.Function, ...]:
     match s:
         case ir.Call():

@@ -12,6 +12,8 @@ from typing import Any
 from jacana.kernel import ir
 from jacana.kernel.build import scalar_bits
 
+# Instructions that one block may hold before another is begun.
+BLOCK_LINES = 400
 # Iterations of a vector loop that run at once, on every target.
 WIDTH = 16
 
@@ -90,10 +92,12 @@ def splat(register: str, text: str, width: int) -> str:
 class Code:
     """The text of one LLVM function while it is written."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_half: bool) -> None:
+        # Whether there are instructions that convert float16.
+        self.has_half = has_half
         self.entry: list[str] = []
         self.lines: list[str] = []
-        self.block = "entry"
+        self.block, self.block_start = "entry", 0
         self.count = 0
 
     def fresh(self, prefix: str = "%v") -> str:
@@ -122,7 +126,7 @@ class Code:
     def start(self, label: str) -> None:
         """Begin a block; the one before it has been ended with a branch."""
         self.lines.append(f"{label}:")
-        self.block = label
+        self.block, self.block_start = label, len(self.lines)
 
     def jump(self, label: str) -> None:
         self.lines.append(f"  br label %{label}")
@@ -156,9 +160,10 @@ class Emitter(Code):
     """
 
     def __init__(self, module: "Module", handlers: dict[type, Handler], width: int = 1):
-        super().__init__()
+        super().__init__(module.has_half)
         self.module, self.handlers, self.width = module, handlers, width
         self.mask: str | None = None
+        self.is_kernel = True
         self.env: dict[int, Value] = {}
         self.scopes: list[dict[tuple[str, str, int], str]] = [{}]
         self._params: dict[int, Value] = {}
@@ -169,6 +174,19 @@ class Emitter(Code):
     def statements(self, statements: Sequence[ir.Statement]) -> None:
         for s in statements:
             self.handlers[type(s)](self, s)
+            if len(self.lines) - self.block_start > BLOCK_LINES and self.is_kernel:
+                self._split_block()
+
+    def _split_block(self) -> None:
+        """Go on in another block: LLVM takes quadratic time over the loads of a long one.
+
+        It would join blocks again if it knew that the pointer to the buffers is never null.
+        """
+        following, never = self.label(), self.label()
+        self.jump_if(self.let("icmp ne ptr %bufs, null"), following, never)
+        self.start(never)
+        self.emit("ret i64 1")
+        self.start(following)
 
     @contextmanager
     def region(self) -> Iterator[None]:
@@ -280,8 +298,9 @@ class Emitter(Code):
 class Module:
     """The functions and tables that the kernel's text needs besides the kernel."""
 
-    def __init__(self, inline: bool, masks: bool, params_at_start: bool):
-        self.inline, self.masks, self.params_at_start = inline, masks, params_at_start
+    def __init__(self, inline: bool, params_at_start: bool, masks: bool, has_half: bool):
+        self.inline, self.params_at_start = inline, params_at_start
+        self.masks, self.has_half = masks, has_half
         self.tables: list[str] = []
         self.pending: list[tuple[str, ir.Function, int]] = []
         self._tables: dict[int, str] = {}

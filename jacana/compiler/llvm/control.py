@@ -6,6 +6,7 @@ arbitrary but defined values.
 
 from collections.abc import Sequence
 
+from jacana.compiler.llvm.analysis import needs_mask
 from jacana.compiler.llvm.code import Emitter, Value, llvm_type
 from jacana.kernel import ir
 
@@ -55,7 +56,7 @@ def _call_function(
     width = e.width
     name = e.module.function(function, width)
     args = [f"{llvm_type(p.type, width)} {t}" for p, t in zip(function.params, texts, strict=True)]
-    if width > 1:
+    if width > 1 and needs_mask(function):
         args.append(f"<{width} x i1> {e.mask or 'splat (i1 true)'}")
     returned = result_type(function, width)
     made = e.let(f"call fastcc {returned} {name}({', '.join(args)})")

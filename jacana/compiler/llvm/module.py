@@ -8,7 +8,7 @@ import itertools
 from typing import Any
 
 from jacana.compiler.llvm import target
-from jacana.compiler.llvm.analysis import calls_size
+from jacana.compiler.llvm.analysis import calls_size, needs_mask
 from jacana.compiler.llvm.code import Emitter, Module, Value, llvm_type
 from jacana.compiler.llvm.control import result_type
 from jacana.compiler.llvm.loops import HANDLERS
@@ -56,8 +56,9 @@ def emit(kernel: ir.Kernel) -> str:
     """The kernel as the text of an LLVM module."""
     module = Module(
         inline=calls_size(kernel.body) <= INLINE_LIMIT,
-        masks=target.has_masks(),
         params_at_start=len(kernel.params) <= PARAMS_AT_START,
+        masks=target.has_masks(),
+        has_half=target.has_half(),
     )
     e = Emitter(module, HANDLERS)
     e.statements(kernel.body)
@@ -74,12 +75,12 @@ def emit(kernel: ir.Kernel) -> str:
 def _function(module: Module, name: str, function: ir.Function, width: int) -> list[str]:
     """A function of the kernel language for vectors of one width, called from elsewhere."""
     e = Emitter(module, HANDLERS)
-    e.width = width
+    e.width, e.is_kernel = width, False
     params = []
     for i, p in enumerate(function.params):
         params.append(f"{llvm_type(p.type, width)} %a{i}")
         e.env[p.id] = Value(p.type, f"%a{i}", 0 if width == 1 else None)
-    if width > 1:
+    if width > 1 and needs_mask(function):
         params.append(f"<{width} x i1> %mask")
         e.mask = "%mask"
     e.statements(function.body)

@@ -119,25 +119,57 @@ def half_float(on: Operator, name: str, type: str, args: Sequence[str]) -> str:
 
 def widen(on: Operator, type: str, x: str) -> str:
     """The float32 of the same value as the float16 or bfloat16 whose bits are x."""
-    if type == "float16":
-        return on.other("half").cast("fpext", "float", on.cast("bitcast", "half", x))
     wide = on.other("i32")
+    if type == "float16" and on.code.has_half:
+        return on.other("half").cast("fpext", "float", on.cast("bitcast", "half", x))
+    if type == "float16":
+        return _widen_half(wide, on.cast("zext", "i32", x))
     bits = wide.op("shl", on.cast("zext", "i32", x), wide.const(16))
     return wide.cast("bitcast", "float", bits)
 
 
 def narrow(wide: Operator, type: str, x: str) -> str:
     """The bits of the float32 x rounded to float16 or bfloat16, to nearest even."""
-    if type == "float16":
-        return wide.other("half").cast("bitcast", "i16", wide.cast("fptrunc", "half", x))
     on = wide.other("i32")
+    if type == "float16" and on.code.has_half:
+        return wide.other("half").cast("bitcast", "i16", wide.cast("fptrunc", "half", x))
     bits = wide.cast("bitcast", "i32", x)
+    if type == "float16":
+        return on.cast("trunc", "i16", _narrow_half(on, bits))
     upper = on.op("lshr", bits, on.const(16))
     bump = on.op("add", on.op("and", upper, on.const(1)), on.const(0x7FFF))
     rounded = on.op("lshr", on.op("add", bits, bump), on.const(16))
     quiet = on.op("or", upper, on.const(0x40))
     chosen = on.select(wide.compare("uno", x, x), quiet, rounded)
     return on.cast("trunc", "i16", chosen)
+
+
+def _widen_half(on: Operator, bits: str) -> str:
+    """The float32 of float16 bits: the exponent moved by a multiplication, which is exact."""
+    single = on.other("float")
+    magnitude = on.op("shl", on.op("and", bits, on.const(0x7FFF)), on.const(13))
+    scaled = single.op("fmul", on.cast("bitcast", "float", magnitude), single.const(2.0**112))
+    moved = single.cast("bitcast", "i32", scaled)
+    finite = on.compare("ult", magnitude, on.const(0x7C00 << 13))
+    moved = on.select(finite, moved, on.op("or", magnitude, on.const(0x7F800000)))
+    sign = on.op("shl", on.op("and", bits, on.const(0x8000)), on.const(16))
+    return on.cast("bitcast", "float", on.op("or", moved, sign))
+
+
+def _narrow_half(on: Operator, bits: str) -> str:
+    """The float16 bits of float32 bits, rounded to nearest even."""
+    single = on.other("float")
+    size = on.op("and", bits, on.const(0x7FFFFFFF))
+    # Next to 0.5 a float32 has the spacing of subnormal float16 numbers: adding it rounds.
+    shifted = single.op("fadd", on.cast("bitcast", "float", size), single.const(0.5))
+    tiny = on.op("sub", single.cast("bitcast", "i32", shifted), on.const(0x3F000000))
+    odd = on.op("and", on.op("lshr", size, on.const(13)), on.const(1))
+    bumped = on.op("add", on.op("sub", size, on.const(0x38000000 - 0xFFF)), odd)
+    normal = on.call("umin", on.op("lshr", bumped, on.const(13)), on.const(0x7C00))
+    made = on.select(on.compare("ult", size, on.const(0x38800000)), tiny, normal)
+    is_nan = on.compare("ugt", size, on.const(0x7F800000))
+    made = on.select(is_nan, on.const(0x7E00), made)
+    return on.op("or", made, on.op("and", on.op("lshr", bits, on.const(16)), on.const(0x8000)))
 
 
 def integer(on: Operator, name: str, type: str, args: Sequence[str]) -> str:

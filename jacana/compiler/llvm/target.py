@@ -51,6 +51,12 @@ def has_masks() -> bool:
 
 
 @functools.cache
+def has_half() -> bool:
+    """Whether there are instructions that convert float16."""
+    return "f16c" in feature_names() or not binding().get_process_triple().startswith("x86")
+
+
+@functools.cache
 def attributes() -> str:
     """Function attributes that make LLVM use the widest vectors."""
     bits = vector_bits()

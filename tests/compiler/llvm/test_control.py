@@ -73,6 +73,8 @@ choose = function("choose", "float32")(
     lambda x: x.graph.branch((x >= 0.0) & (x < 5.0), look_up, either, [x])
 )
 
+pytestmark = pytest.mark.usefixtures("processor")
+
 
 @pytest.fixture(params=["in place", "apart"])
 def placement(request, monkeypatch):

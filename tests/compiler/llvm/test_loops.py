@@ -10,6 +10,8 @@ from tests.compiler.llvm.harness import KernelWriter
 
 LENGTHS = (0, 1, 5, 15, 16, 17, 1000)
 
+pytestmark = pytest.mark.usefixtures("processor")
+
 
 @pytest.mark.parametrize("type", ["float32", "int8", "bool", "float16", "float64", "int4"])
 def test_lengths_and_splits(type, rng):

@@ -13,6 +13,8 @@ INTEGER_ONLY = {"and", "or", "xor", "not", "shl", "shr", "popcount", "clz", "mul
 BOOL = {"and", "or", "xor", "not", "min", "max", "select", *COMPARISONS}
 WHOLE_FLOATS = {"float32", "float64"}
 
+pytestmark = pytest.mark.usefixtures("processor")
+
 
 def applies(operation, type):
     if operation in ("convert", "bitcast"):

@@ -7,6 +7,8 @@ from tests.compiler.llvm.harness import KernelWriter, compiled, run, same
 
 LENGTHS = (0, 1, 15, 16, 17, 100, 8191, 8192, 8193, 30000)
 
+pytestmark = pytest.mark.usefixtures("processor")
+
 
 def reduce(w, kind, extent, element):
     g = w.graph
