@@ -97,7 +97,7 @@ INVERSE_TAIL_FAR = (
 
 @elementary
 def erf(x: Expr) -> Expr:
-    """The error function. Measured: @erf@."""
+    """The error function. Within 1.0 ulp (float32, float64)."""
     size = abs(x)
     small = fma(x, polynomial(x * x, ERF_SMALL[x.type]), x)
     if x.type == "float32":
@@ -109,7 +109,7 @@ def erf(x: Expr) -> Expr:
 
 @elementary
 def erfc(x: Expr) -> Expr:
-    """1 - erf(x), accurate where that is small. Measured: @erfc@."""
+    """1 - erf(x), accurate where that is small. Within 3.4 ulp (float32), 3.2 ulp (float64)."""
     size = abs(x)
     tail = erfc_tail(minimum(size, 28.0 if x.type == "float64" else 10.5))
     return select(size < 0.5, erfc_near(x), select(x < 0, 2 - tail, tail))
@@ -143,7 +143,10 @@ def erfc_tail(x: Expr) -> Expr:
 
 @elementary
 def erf_inv(x: Expr) -> Expr:
-    """The inverse of erf: infinite at -1 and 1, nan beyond. Measured: @erf_inv@."""
+    """The inverse of erf: infinite at -1 and 1, nan beyond.
+
+    Within 2.5 ulp (float32), 3.0 ulp (float64).
+    """
     size = abs(x)
     w = -log((1 - size) * (1 + size))
     (ratio,) = x.graph.branch(

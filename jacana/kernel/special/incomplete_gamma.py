@@ -23,7 +23,7 @@ from jacana.kernel.special.gamma import (
     gamma,
     stirling_rest,
 )
-from jacana.kernel.special.widened import widened
+from jacana.kernel.special.widened import DOUBLE, widened
 
 # (atanh(r) / r - 1) / r**2 in r**2 for |r| <= 1 / 3.
 ATANH = (
@@ -92,9 +92,8 @@ UNIFORM = (
     ),
 )  # fmt: skip
 
-# Series and continued fractions stop when a term changes nothing, or here.
+# Series and continued fractions stop when a term is an `epsilon` of the whole, or here.
 LIMIT = 2000
-EPSILON = 2.0**-53
 
 
 # --- the density ------------------------------------------------------------------------------
@@ -151,29 +150,29 @@ def iterate(
     return init[0].graph.iterate(cond, body, init, consts)
 
 
-def series(a: Expr, x: Expr) -> Expr:
+def series(a: Expr, x: Expr, epsilon: Expr) -> Expr:
     """The lower function, relative: the sum of x**n / ((a + 1) ... (a + n))."""
 
-    def going(n: Expr, t: Expr, total: Expr, a: Expr, x: Expr) -> Expr:
-        return (t > total * EPSILON) & (n < LIMIT)
+    def going(n: Expr, t: Expr, total: Expr, *consts: Expr) -> Expr:
+        return (t > total * consts[2]) & (n < LIMIT)
 
-    def step(n: Expr, t: Expr, total: Expr, a: Expr, x: Expr) -> tuple[Expr, ...]:
+    def step(n: Expr, t: Expr, total: Expr, a: Expr, x: Expr, epsilon: Expr) -> tuple[Expr, ...]:
         t = t * x / (a + n + 1)
         return n + 1, t, total + t
 
     one = x.const(1)
-    return iterate("igamma_series", going, step, [x.const(0), one, one], [a, x])[2]
+    return iterate("igamma_series", going, step, [x.const(0), one, one], [a, x, epsilon])[2]
 
 
-def series_slope(a: Expr, x: Expr) -> Expr:
+def series_slope(a: Expr, x: Expr, epsilon: Expr) -> Expr:
     """The derivative of the lower function, relative."""
 
-    def going(n: Expr, t: Expr, dt: Expr, total: Expr, slope: Expr, a: Expr, x: Expr) -> Expr:
-        more = (t > total * EPSILON) | (abs(dt) > abs(slope) * EPSILON)
+    def going(n: Expr, t: Expr, dt: Expr, total: Expr, slope: Expr, *consts: Expr) -> Expr:
+        more = (t > total * consts[2]) | (abs(dt) > abs(slope) * consts[2])
         return more & (n < LIMIT)
 
     def step(
-        n: Expr, t: Expr, dt: Expr, total: Expr, slope: Expr, a: Expr, x: Expr
+        n: Expr, t: Expr, dt: Expr, total: Expr, slope: Expr, a: Expr, x: Expr, epsilon: Expr
     ) -> tuple[Expr, ...]:
         n = n + 1
         ratio = x / (a + n)
@@ -183,21 +182,22 @@ def series_slope(a: Expr, x: Expr) -> Expr:
 
     zero, one = x.const(0), x.const(1)
     init = [zero, one, zero, one, zero]
-    _, _, _, total, slope = iterate("igamma_series_slope", going, step, init, [a, x])
+    _, _, _, total, slope = iterate("igamma_series_slope", going, step, init, [a, x, epsilon])
     return fma(log(x) - digamma_above_one(a), total, slope)
 
 
-def fraction(a: Expr, x: Expr) -> Expr:
+def fraction(a: Expr, x: Expr, epsilon: Expr) -> Expr:
     """The upper function, relative and divided by a: 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - ...)).
 
     By Lentz's method.
     """
 
-    def going(n: Expr, b: Expr, c: Expr, d: Expr, h: Expr, change: Expr, a: Expr) -> Expr:
-        return (abs(change) > 2 * EPSILON) & (n < LIMIT)
+    def going(n: Expr, *rest: Expr) -> Expr:
+        change, epsilon = abs(rest[4]), rest[6]
+        return (change > 2 * epsilon) & (n < LIMIT)
 
     def step(
-        n: Expr, b: Expr, c: Expr, d: Expr, h: Expr, change: Expr, a: Expr
+        n: Expr, b: Expr, c: Expr, d: Expr, h: Expr, change: Expr, a: Expr, epsilon: Expr
     ) -> tuple[Expr, ...]:
         n, b = n + 1, b + 2
         numerator = n * (a - n)
@@ -209,18 +209,19 @@ def fraction(a: Expr, x: Expr) -> Expr:
     b = x + 1 - a
     d, one = 1 / b, x.const(1)
     init = [x.const(0), b, x.const(1e300), d, d, one]
-    return iterate("igamma_fraction", going, step, init, [a])[4]
+    return iterate("igamma_fraction", going, step, init, [a, epsilon])[4]
 
 
-def fraction_slope(a: Expr, x: Expr) -> Expr:
+def fraction_slope(a: Expr, x: Expr, epsilon: Expr) -> Expr:
     """The derivative of the upper function, relative."""
 
-    def going(n: Expr, *state: Expr) -> Expr:
-        return (state[7] > 16 * EPSILON) & (n < LIMIT)
+    def going(n: Expr, *rest: Expr) -> Expr:
+        change, epsilon = rest[7], rest[9]
+        return (change > 16 * epsilon) & (n < LIMIT)
 
     def step(
         n: Expr, b: Expr, c: Expr, dc: Expr, d: Expr, dd: Expr, h: Expr, dh: Expr, change: Expr,
-        a: Expr,
+        a: Expr, epsilon: Expr,
     ) -> tuple[Expr, ...]:  # fmt: skip
         n, b = n + 1, b + 2
         numerator = n * (a - n)
@@ -236,7 +237,7 @@ def fraction_slope(a: Expr, x: Expr) -> Expr:
     b = x + 1 - a
     d, zero, one = 1 / b, x.const(0), x.const(1)
     init = [zero, b, x.const(1e300), zero, d, d * d, d, d * d, one]
-    made = iterate("igamma_fraction_slope", going, step, init, [a])
+    made = iterate("igamma_fraction_slope", going, step, init, [a, epsilon])
     h, dh = made[6], made[7]
     # The density times a has the logarithmic derivative log(x) - digamma(a).
     return fma(fma(a, log(x) - digamma_above_one(a), 1), h, a * dh)
@@ -250,7 +251,7 @@ def uniform_sum(a: Expr, eta: Expr) -> Expr:
     return total
 
 
-def uniform_slope(a: Expr, x: Expr) -> Expr:
+def uniform_slope(a: Expr, x: Expr, epsilon: Expr) -> Expr:
     """The derivative of the lower function, relative."""
     mu, _, eta, mu_over_eta = deviation(a, x)
     total = uniform_sum(a, eta)
@@ -293,9 +294,9 @@ def upper_small(a: Expr, x: Expr) -> Expr:
 
 @cache
 def by_series() -> ir.Function:
-    @function("igamma_by_series", "float64", "float64")
-    def both(a: Expr, x: Expr) -> tuple[Expr, Expr]:
-        lower = poisson_density(a, x) * series(a, x)
+    @function("igamma_by_series", *["float64"] * 3)
+    def both(a: Expr, x: Expr, epsilon: Expr) -> tuple[Expr, Expr]:
+        lower = poisson_density(a, x) * series(a, x, epsilon)
         small = (lower > 0.7) & (x <= 1.1) & (a < 1)
         return lower, select(small, upper_small(a, x), 1 - lower)
 
@@ -304,9 +305,9 @@ def by_series() -> ir.Function:
 
 @cache
 def by_fraction() -> ir.Function:
-    @function("igamma_by_fraction", "float64", "float64")
-    def both(a: Expr, x: Expr) -> tuple[Expr, Expr]:
-        upper = poisson_density(a, x) * a * fraction(a, x)
+    @function("igamma_by_fraction", *["float64"] * 3)
+    def both(a: Expr, x: Expr, epsilon: Expr) -> tuple[Expr, Expr]:
+        upper = poisson_density(a, x) * a * fraction(a, x, epsilon)
         return 1 - upper, upper
 
     return both
@@ -314,8 +315,8 @@ def by_fraction() -> ir.Function:
 
 @cache
 def by_uniform() -> ir.Function:
-    @function("igamma_by_uniform", "float64", "float64")
-    def both(a: Expr, x: Expr) -> tuple[Expr, Expr]:
+    @function("igamma_by_uniform", *["float64"] * 3)
+    def both(a: Expr, x: Expr, epsilon: Expr) -> tuple[Expr, Expr]:
         mu, excess, eta, _ = deviation(a, x)
         density = scaled_density(a, excess)
         y = sqrt(a * excess)
@@ -331,15 +332,15 @@ def by_uniform() -> ir.Function:
 
 @cache
 def both_functions() -> ir.Function:
-    @function("igamma_elsewhere", "float64", "float64")
-    def other(a: Expr, x: Expr) -> tuple[Expr, ...]:
-        return a.graph.branch(is_series(a, x), by_series(), by_fraction(), [a, x])
+    @function("igamma_elsewhere", *["float64"] * 3)
+    def other(a: Expr, x: Expr, epsilon: Expr) -> tuple[Expr, ...]:
+        return a.graph.branch(is_series(a, x), by_series(), by_fraction(), [a, x, epsilon])
 
-    @function("igamma_both", "float64", "float64")
-    def both(a: Expr, x: Expr) -> tuple[Expr, Expr]:
+    @function("igamma_both", *["float64"] * 3)
+    def both(a: Expr, x: Expr, epsilon: Expr) -> tuple[Expr, Expr]:
         a_inside, x_inside = inside(a, x)
         cond = is_uniform(a_inside, x_inside)
-        lower, upper = a.graph.branch(cond, by_uniform(), other, [a_inside, x_inside])
+        lower, upper = a.graph.branch(cond, by_uniform(), other, [a_inside, x_inside, epsilon])
         is_one, is_zero = a.eq(0) | x.eq(math.inf), x.eq(0) | a.eq(math.inf)
         lower = select(is_one, 1.0, select(is_zero, 0.0, lower))
         upper = select(is_one, 0.0, select(is_zero, 1.0, upper))
@@ -360,53 +361,63 @@ def inside(a: Expr, x: Expr) -> tuple[Expr, Expr]:
 
 
 @widened
-def igamma(a: Expr, x: Expr) -> Expr:
-    """The regularized lower incomplete gamma function. Measured: @igamma@."""
-    return a.graph.call(both_functions(), [a, x])[0]
+def igamma(a: Expr, x: Expr, *, epsilon: float = DOUBLE) -> Expr:
+    """The regularized lower incomplete gamma function.
+
+    Within 0.5 ulp (float32). In float64 2 ulp on average, and the further down the tail the
+    more: about log(1 / value).
+    """
+    return a.graph.call(both_functions(), [a, x, a.const(epsilon)])[0]
 
 
 @widened
-def igammac(a: Expr, x: Expr) -> Expr:
-    """1 - igamma(a, x), accurate where that is small. Measured: @igammac@."""
-    return a.graph.call(both_functions(), [a, x])[1]
+def igammac(a: Expr, x: Expr, *, epsilon: float = DOUBLE) -> Expr:
+    """1 - igamma(a, x), accurate where that is small.
+
+    Within 0.6 ulp (float32). In float64 2 ulp on average, 60 ulp near the mass.
+    """
+    return a.graph.call(both_functions(), [a, x, a.const(epsilon)])[1]
 
 
 @cache
 def relative_slope() -> ir.Function:
     """The derivative of igamma in a, divided by the density."""
-    types = "float64", "float64"
+    types = ["float64"] * 3
     by_sum = function("igamma_slope_by_series", *types)(series_slope)
-    by_rest = function("igamma_slope_by_fraction", *types)(lambda a, x: -fraction_slope(a, x))
+    by_rest = function("igamma_slope_by_fraction", *types)(lambda *args: -fraction_slope(*args))
     uniform = function("igamma_slope_uniform", *types)(uniform_slope)
 
     @function("igamma_slope_elsewhere", *types)
-    def other(a: Expr, x: Expr) -> tuple[Expr, ...]:
-        return a.graph.branch(is_series(a, x), by_sum, by_rest, [a, x])
+    def other(a: Expr, x: Expr, epsilon: Expr) -> tuple[Expr, ...]:
+        return a.graph.branch(is_series(a, x), by_sum, by_rest, [a, x, epsilon])
 
     @function("igamma_slope", *types)
-    def slope(a: Expr, x: Expr) -> tuple[Expr, ...]:
-        return a.graph.branch(is_uniform(a, x), uniform, other, [a, x])
+    def slope(a: Expr, x: Expr, epsilon: Expr) -> tuple[Expr, ...]:
+        return a.graph.branch(is_uniform(a, x), uniform, other, [a, x, epsilon])
 
     return slope
 
 
 @widened
-def igamma_grad_a(a: Expr, x: Expr) -> Expr:
-    """The derivative of igamma(a, x) in a. Measured: @igamma_grad_a@."""
+def igamma_grad_a(a: Expr, x: Expr, *, epsilon: float = DOUBLE) -> Expr:
+    """The derivative of igamma(a, x) in a.
+
+    Within 0.6 ulp (float32). In float64 4 ulp on average, in the tails as igamma.
+    """
     inner = inside(a, x)
-    value = poisson_density(*inner) * a.graph.call(relative_slope(), inner)[0]
+    value = poisson_density(*inner) * a.graph.call(relative_slope(), [*inner, a.const(epsilon)])[0]
     value = select(x.eq(0) | x.eq(math.inf) | a.eq(math.inf), 0.0, value)
     return select(is_outside(a, x) | a.eq(0), math.nan, value)
 
 
 @widened
-def random_gamma_grad(a: Expr, x: Expr) -> Expr:
+def random_gamma_grad(a: Expr, x: Expr, *, epsilon: float = DOUBLE) -> Expr:
     """The derivative in a of a sample x of the gamma distribution: the one that keeps igamma(a, x).
 
-    Measured: @random_gamma_grad@.
+    Within 0.7 ulp (float32). In float64 2 ulp on average, at most 80 ulp.
     """
     inner = inside(a, x)
     # The derivative of igamma in x is the density times a / x.
-    value = -(inner[1] / inner[0]) * a.graph.call(relative_slope(), inner)[0]
+    value = -(inner[1] / inner[0]) * a.graph.call(relative_slope(), [*inner, a.const(epsilon)])[0]
     value = select(x.eq(0), 0.0, value)
     return select(is_outside(a, x) | a.eq(0) | a.eq(math.inf) | x.eq(math.inf), math.nan, value)

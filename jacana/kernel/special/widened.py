@@ -6,9 +6,15 @@ from jacana.kernel import build, ir
 from jacana.kernel.expr import Expr
 from jacana.kernel.math.define import Elementary
 
+# Iterations stop when a term is this part of the whole: well below the last place of the result.
+SINGLE, DOUBLE = 2.0**-30, 2.0**-53
+
 
 class Widened(Elementary):
-    """An Elementary whose body is given for float64; float32 values are those, rounded."""
+    """An Elementary whose body is given for float64; float32 values are those, rounded.
+
+    A body that iterates has a keyword `epsilon`, the part of the whole that may be neglected.
+    """
 
     def _function(self, type: str) -> ir.Function:
         if type != "float32":
@@ -16,7 +22,9 @@ class Widened(Elementary):
 
         def body(*args: Expr) -> Expr:
             wide = [a.convert("float64") for a in args]
-            return self(*wide).convert(type)
+            iterates = self.body.__kwdefaults__
+            made = self.body(*wide, epsilon=SINGLE) if iterates else self(*wide)
+            return made.convert(type)
 
         return build.function(f"{self.__name__}_{type}", *[type] * self.arity)(body)
 
