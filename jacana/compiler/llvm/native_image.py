@@ -8,14 +8,14 @@ import ctypes
 import mmap
 import platform
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 MAGIC = b"jacana image 1\n"
 Resolve = Callable[[str], int]
 
 
 def find_symbol(name: str) -> int:
-    """The address of a function of Python, the C library or the mathematics library."""
+    """The address of a function of Python, the C library or the compiler's own library."""
     for library in _libraries():
         try:
             address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
@@ -26,10 +26,18 @@ def find_symbol(name: str) -> int:
     raise OSError(f"the function {name} was not found in this process")
 
 
-def _libraries() -> list[ctypes.CDLL]:
+def _libraries() -> Iterator[ctypes.CDLL]:
+    yield ctypes.pythonapi
     if sys.platform == "win32":
-        return [ctypes.pythonapi, ctypes.cdll.msvcrt, ctypes.CDLL("ucrtbase")]
-    return [ctypes.pythonapi, _PROCESS]
+        yield from (ctypes.cdll.msvcrt, ctypes.CDLL("ucrtbase"))
+        return
+    yield _PROCESS
+    # Conversions of float16 where the processor has no instruction for them, and the like.
+    for name in ("libgcc_s.so.1", "libcompiler_rt.so"):
+        try:
+            yield ctypes.CDLL(name)
+        except OSError:
+            continue
 
 
 def load(image: bytes, resolve: Resolve = find_symbol) -> Mapping[str, int]:
