@@ -70,6 +70,18 @@ class Reduced:
         head, error = fast_two_sum(1.0, self.high)
         return head + self.plus_tail(error)
 
+    def precise_value(self) -> Expr:
+        """e**(high + rest), with hardly more than the last rounding's error."""
+        h, square = self.high, self.square
+        first, *others = EXP[h.type]
+        head, error = fast_two_sum(1.0, h)
+        head, second_error = fast_two_sum(head, 0.5 * square)
+        square_error = fma(0.5 * h, h, -0.5 * square)
+        rest = fma(self.rest, fma(square, self.factor, h), self.rest)
+        # What the first coefficient is besides one half.
+        cubic = fma(h, polynomial(h, tuple(others)), first - 0.5)
+        return head + fma(square, cubic, (error + second_error) + (square_error + rest))
+
 
 def reduce_exponent(x: Expr, low: Expr | None = None) -> Reduced:
     """For e**(x + low)."""

@@ -92,9 +92,7 @@ def tanh(x: Expr) -> Expr:
     size = minimum(abs(x), TANH_ONE[x.type])
     reduced = reduce_exponent(size + size)
     scale = reduced.scale(0)
-    base, base_low = fast_two_sum(scale, x.const(-1.0))
-    head, tail = expm1_pair(reduced, scale, base)
-    head, tail = fast_two_sum(head, tail + base_low)
+    head, tail = fast_two_sum(*expm1_pair(reduced, scale, scale - 1.0))
     total = 2.0 + head
     return copysign(quotient((head, tail), (total, (head - (total - 2.0)) + tail)), x)
 

@@ -68,7 +68,7 @@ def exp_of_pair(high: Expr, low: Expr) -> Expr:
     reduced = reduce_exponent(clamped, select(high.eq(clamped), low, 0.0))
     n = to_bits(reduced.count) - to_bits(high.const(f.shifter))
     half = n >> 1
-    return reduced.value() * power_of_two(half, f) * power_of_two(n - half, f)
+    return reduced.precise_value() * power_of_two(half, f) * power_of_two(n - half, f)
 
 
 @elementary
