@@ -62,8 +62,13 @@ def _while(s: ir.While, varying: set[int]) -> bool:
 
 
 def body_size(statements: Sequence[ir.Statement]) -> int:
-    """How many statements these are, those inside loops and conditions included."""
-    return len(statements) + sum(body_size(part) for s in statements for part in _parts(s))
+    """How many statements these are, those inside loops and conditions included.
+
+    A reduction counts as many more for the steps that fold its partial results.
+    """
+    folds = sum(isinstance(s, ir.Reduce) for s in statements) * ir.LANES
+    inside = sum(body_size(part) for s in statements for part in _parts(s))
+    return len(statements) + folds + inside
 
 
 def calls_size(statements: Sequence[ir.Statement]) -> int:

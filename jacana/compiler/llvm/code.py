@@ -7,6 +7,7 @@ width. In registers a float16 or bfloat16 is its bits (i16); a 4-bit integer is 
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from jacana.kernel import ir
@@ -30,6 +31,20 @@ HALF_FLOATS = ("float16", "bfloat16")
 
 class EmitError(Exception):
     """A kernel says what the emitter does not do; whatever built it is at fault."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the text depends on besides the kernel.
+
+    `masks`: loads and stores of some lanes cost about what those of all do. `has_half`: there are
+    instructions that convert float16. `align_operand`: masked loads and stores take the alignment
+    as an operand, as before LLVM 22.
+    """
+
+    masks: bool
+    has_half: bool
+    align_operand: bool
 
 
 class Value:
@@ -92,9 +107,8 @@ def splat(register: str, text: str, width: int) -> str:
 class Code:
     """The text of one LLVM function while it is written."""
 
-    def __init__(self, has_half: bool) -> None:
-        # Whether there are instructions that convert float16.
-        self.has_half = has_half
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
         self.entry: list[str] = []
         self.lines: list[str] = []
         self.block, self.block_start = "entry", 0
@@ -160,7 +174,7 @@ class Emitter(Code):
     """
 
     def __init__(self, module: "Module", handlers: dict[type, Handler], width: int = 1):
-        super().__init__(module.has_half)
+        super().__init__(module.facts)
         self.module, self.handlers, self.width = module, handlers, width
         self.mask: str | None = None
         self.is_kernel = True
@@ -298,9 +312,8 @@ class Emitter(Code):
 class Module:
     """The functions and tables that the kernel's text needs besides the kernel."""
 
-    def __init__(self, inline: bool, params_at_start: bool, masks: bool, has_half: bool):
-        self.inline, self.params_at_start = inline, params_at_start
-        self.masks, self.has_half = masks, has_half
+    def __init__(self, facts: Facts, inline: bool, params_at_start: bool):
+        self.facts, self.inline, self.params_at_start = facts, inline, params_at_start
         self.tables: list[str] = []
         self.pending: list[tuple[str, ir.Function, int]] = []
         self._tables: dict[int, str] = {}

@@ -15,15 +15,13 @@ from jacana.compiler.llvm.code import (
 )
 from jacana.compiler.llvm.convert import bitcast, convert
 from jacana.compiler.llvm.reductions import reduce
-from jacana.compiler.llvm.repeat import first_lanes, once, repeat
+from jacana.compiler.llvm.repeat import first_lanes, once, prefers_mask, repeat
 from jacana.compiler.llvm.scalar import operation
 from jacana.kernel import ir
 
 AFFINE = ("add", "sub", "mul", "neg")
 # Statements that a loop of static extent may become.
 UNROLLED_SIZE = 64
-# In a larger body a mask costs less than compiling the body twice.
-MASKED_SIZE = 12
 
 
 def let(e: Emitter, s: ir.Let) -> None:
@@ -151,13 +149,13 @@ def _vector_loop(e: Emitter, s: ir.For, start: str, end: str) -> None:
 
     if not can_vectorise(s.body, {s.var.id}):
         raise EmitError("a vector loop holds control flow or local memory of single lanes")
-    if e.module.masks and body_size(s.body) + calls_size(s.body) > MASKED_SIZE:
+    if prefers_mask(e, s.body):
         repeat(e, start, end, WIDTH, (), some)
         return
     count = e.let(f"sub i64 {end}, {start}")
     middle = e.let(f"add i64 {start}, {e.let(f'and i64 {count}, {-WIDTH}')}")
     repeat(e, start, middle, WIDTH, (), whole)
-    if e.module.masks:
+    if e.facts.masks:
         once(e, middle, end, (), some)
         return
     outer, e.in_tail = e.in_tail, True
@@ -173,7 +171,7 @@ def _lanes(e: Emitter, s: ir.For, index: str, mask: str | None) -> None:
 
 def _static_loop(e: Emitter, s: ir.For, extent: int) -> None:
     """A loop of few iterations: as lanes of one vector, or one iteration after another."""
-    vector = s.kind == "vector" and e.width == 1 and extent > 2 and e.module.masks
+    vector = s.kind == "vector" and e.width == 1 and extent > 2 and e.facts.masks
     if vector and can_vectorise(s.body, {s.var.id}):
         lanes = ", ".join(f"i1 {'true' if k < extent else 'false'}" for k in range(WIDTH))
         with e.region():

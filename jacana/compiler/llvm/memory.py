@@ -84,7 +84,7 @@ def _load(e: Emitter, memory: ir.Memory, index: str, width: int) -> str:
         return e.let(f"load {vector}, ptr {place}, align {BYTES[memory.type]}")
     name = suffix(memory_register(memory.type), width)
     return e.let(
-        f"call {vector} @llvm.masked.load.{name}.p0(ptr align {BYTES[memory.type]} {place}, "
+        f"call {vector} @llvm.masked.load.{name}.p0({_aligned(e, memory, 'ptr', place)}, "
         f"<{width} x i1> {e.mask}, {vector} zeroinitializer)"
     )
 
@@ -98,8 +98,16 @@ def _store(e: Emitter, memory: ir.Memory, index: str, text: str, width: int) -> 
     name = suffix(memory_register(memory.type), width)
     e.emit(
         f"call void @llvm.masked.store.{name}.p0({vector} {text}, "
-        f"ptr align {BYTES[memory.type]} {place}, <{width} x i1> {e.mask})"
+        f"{_aligned(e, memory, 'ptr', place)}, <{width} x i1> {e.mask})"
     )
+
+
+def _aligned(e: Emitter, memory: ir.Memory, type: str, place: str) -> str:
+    """The operand of a masked load or store that says where, with the alignment of an element."""
+    align = BYTES[memory.type]
+    if e.facts.align_operand:
+        return f"{type} {place}, i32 {align}"
+    return f"{type} align {align} {place}"
 
 
 def _strided(e: Emitter, memory: ir.Memory, index: str, stride: int) -> str:
@@ -142,7 +150,7 @@ def _gather(e: Emitter, memory: ir.Memory, index: Value) -> str:
     mask = e.mask or "splat (i1 true)"
     return e.let(
         f"call {vector} @llvm.masked.gather.{suffix(register, width)}.v{width}p0("
-        f"<{width} x ptr> align {BYTES[memory.type]} {places}, <{width} x i1> {mask}, "
+        f"{_aligned(e, memory, f'<{width} x ptr>', places)}, <{width} x i1> {mask}, "
         f"{vector} zeroinitializer)"
     )
 
@@ -153,6 +161,6 @@ def _scatter(e: Emitter, memory: ir.Memory, index: Value, text: str) -> None:
     places = _pointers(e, memory, index)
     e.emit(
         f"call void @llvm.masked.scatter.{suffix(register, width)}.v{width}p0("
-        f"{vector} {text}, <{width} x ptr> align {BYTES[memory.type]} {places}, "
+        f"{vector} {text}, {_aligned(e, memory, f'<{width} x ptr>', places)}, "
         f"<{width} x i1> {e.mask or 'splat (i1 true)'})"
     )

@@ -55,10 +55,9 @@ def _parse(kernel: ir.Kernel) -> Any:
 def emit(kernel: ir.Kernel) -> str:
     """The kernel as the text of an LLVM module."""
     module = Module(
+        target.facts(),
         inline=calls_size(kernel.body) <= INLINE_LIMIT,
         params_at_start=len(kernel.params) <= PARAMS_AT_START,
-        masks=target.has_masks(),
-        has_half=target.has_half(),
     )
     e = Emitter(module, HANDLERS)
     e.statements(kernel.body)

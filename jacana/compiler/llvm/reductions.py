@@ -6,7 +6,7 @@ of vectors (or scalars). Few: every step is written out.
 
 from collections.abc import Sequence
 
-from jacana.compiler.llvm.analysis import body_size, calls_size, can_vectorise
+from jacana.compiler.llvm.analysis import can_vectorise
 from jacana.compiler.llvm.code import (
     BYTES,
     EmitError,
@@ -17,11 +17,9 @@ from jacana.compiler.llvm.code import (
     vector_type,
 )
 from jacana.compiler.llvm.memory import from_memory, to_memory
-from jacana.compiler.llvm.repeat import first_lanes, once, repeat
+from jacana.compiler.llvm.repeat import first_lanes, once, prefers_mask, repeat
 from jacana.kernel import ir
 
-# In a larger body a mask costs less than compiling the body twice.
-MASKED_SIZE = 12
 # Operation -> a value that changes nothing that it has been combined with before.
 NEUTRAL = {
     "add": (0,), "mul": (1,), "max": (float("-inf"),), "min": (float("inf"),), "or": (0,),
@@ -109,11 +107,11 @@ def _chunk_lanes(e: Emitter, s: ir.Reduce, start: str, end: str) -> list[str]:
 
     with e.at_width(ir.LANES):
         first = _carried(e, s, _init(e, s))
-        if e.module.masks and body_size(s.body) + calls_size(s.body) > MASKED_SIZE:
+        if prefers_mask(e, s.body):
             return repeat(e, start, end, ir.LANES, first, some)
         middle = e.let(f"and i64 {end}, {-ir.LANES}")
         lanes = repeat(e, start, middle, ir.LANES, first, whole)
-        if e.module.masks:
+        if e.facts.masks:
             return once(e, middle, end, _carried(e, s, lanes), some)
     return _rest_of_lanes(e, s, middle, end, lanes)
 

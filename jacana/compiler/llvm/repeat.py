@@ -2,9 +2,19 @@
 
 from collections.abc import Callable, Sequence
 
+from jacana.compiler.llvm.analysis import body_size, calls_size
 from jacana.compiler.llvm.code import Emitter
+from jacana.kernel import ir
 
 Body = Callable[[str, Sequence[str]], Sequence[str]]
+
+# In a larger body a mask costs less than compiling the body twice does.
+MASKED_SIZE = 12
+
+
+def prefers_mask(e: Emitter, body: Sequence[ir.Statement]) -> bool:
+    """Whether all iterations of a loop over vectors are masked, not only the last one."""
+    return e.facts.masks and body_size(body) + calls_size(body) > MASKED_SIZE
 
 
 def repeat(

@@ -120,7 +120,7 @@ def half_float(on: Operator, name: str, type: str, args: Sequence[str]) -> str:
 def widen(on: Operator, type: str, x: str) -> str:
     """The float32 of the same value as the float16 or bfloat16 whose bits are x."""
     wide = on.other("i32")
-    if type == "float16" and on.code.has_half:
+    if type == "float16" and on.code.facts.has_half:
         return on.other("half").cast("fpext", "float", on.cast("bitcast", "half", x))
     if type == "float16":
         return _widen_half(wide, on.cast("zext", "i32", x))
@@ -131,7 +131,7 @@ def widen(on: Operator, type: str, x: str) -> str:
 def narrow(wide: Operator, type: str, x: str) -> str:
     """The bits of the float32 x rounded to float16 or bfloat16, to nearest even."""
     on = wide.other("i32")
-    if type == "float16" and on.code.has_half:
+    if type == "float16" and on.code.facts.has_half:
         return wide.other("half").cast("bitcast", "i16", wide.cast("fptrunc", "half", x))
     bits = wide.cast("bitcast", "i32", x)
     if type == "float16":

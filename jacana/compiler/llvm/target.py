@@ -8,6 +8,8 @@ import functools
 import importlib
 from typing import Any
 
+from jacana.compiler.llvm.code import Facts
+
 
 @functools.cache
 def binding() -> Any:
@@ -45,15 +47,14 @@ def vector_bits() -> int:
 
 
 @functools.cache
-def has_masks() -> bool:
-    """Whether loads and stores of some lanes of a vector cost about what those of all do."""
-    return {"avx512f", "avx512bw", "avx512vl"} <= feature_names()
-
-
-@functools.cache
-def has_half() -> bool:
-    """Whether there are instructions that convert float16."""
-    return "f16c" in feature_names() or not binding().get_process_triple().startswith("x86")
+def facts() -> Facts:
+    """What the emitter has to know of this processor and this LLVM."""
+    names, llvm = feature_names(), binding()
+    return Facts(
+        masks={"avx512f", "avx512bw", "avx512vl"} <= names,
+        has_half="f16c" in names or not llvm.get_process_triple().startswith("x86"),
+        align_operand=llvm.llvm_version_info[0] < 22,
+    )
 
 
 @functools.cache

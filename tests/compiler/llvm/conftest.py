@@ -7,7 +7,7 @@ from jacana.compiler.llvm import target
 # Vectors of 256 bits without masks, and of 128 bits without fused multiply-add or float16.
 SMALLER = {"haswell": ("avx2", "fma", "f16c"), "nehalem": ("sse4.2",)}
 CACHED = (
-    "cpu", "features", "feature_names", "vector_bits", "has_masks", "has_half", "attributes",
+    "cpu", "features", "feature_names", "vector_bits", "facts", "attributes",
     "machine",
 )  # fmt: skip
 
