@@ -17,6 +17,7 @@ from jacana.ops.families import (
     not_linear,
     spread,
 )  # fmt: skip
+from jacana.ops.wider import in_own_type
 
 
 class Neg(Elementwise):
@@ -25,7 +26,7 @@ class Neg(Elementwise):
     name = "neg"
 
     def reference(self, x: Any) -> Any:
-        return np.negative(x)
+        return in_own_type(np.negative, x)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any) -> Any:
         return ops.neg(t)
@@ -43,7 +44,7 @@ class Add(Elementwise):
     name = "add"
 
     def reference(self, x: Any, y: Any) -> Any:
-        return np.add(x, y)
+        return in_own_type(np.add, x, y)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any, y: Any) -> Any:
         return spread(t, out)
@@ -67,7 +68,7 @@ class Sub(Elementwise):
     name = "sub"
 
     def reference(self, x: Any, y: Any) -> Any:
-        return np.subtract(x, y)
+        return in_own_type(np.subtract, x, y)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any, y: Any) -> Any:
         return spread(t if i == 0 else ops.neg(t), out)
@@ -88,7 +89,7 @@ class Mul(Elementwise):
     name = "mul"
 
     def reference(self, x: Any, y: Any) -> Any:
-        return np.multiply(x, y)
+        return in_own_type(np.multiply, x, y)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any, y: Any) -> Any:
         return ops.mul(t, y) if i == 0 else ops.mul(x, t)
@@ -109,8 +110,8 @@ class Div(Elementwise):
 
     def reference(self, x: Any, y: Any) -> Any:
         if dtypes.is_integer(x.dtype):
-            return truncating_division(x, y)
-        return np.divide(x, y)
+            return in_own_type(truncating_division, x, y)
+        return in_own_type(np.divide, x, y)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any, y: Any) -> Any:
         return ops.div(t, y) if i == 0 else ops.mul(ops.neg(t), ops.div(out, y))
@@ -131,7 +132,7 @@ class Rem(Elementwise):
 
     def reference(self, x: Any, y: Any) -> Any:
         if dtypes.is_integer(x.dtype):
-            return np.subtract(x, np.multiply(truncating_division(x, y), y))
+            return in_own_type(lambda x, y: x - truncating_division(x, y) * y, x, y)
         return np.fmod(x, y)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any, y: Any) -> Any:
@@ -153,7 +154,7 @@ class Square(Function):
     kinds = NUMERIC
 
     def reference(self, x: Any) -> Any:
-        return np.multiply(x, x)
+        return in_own_type(np.multiply, x, x)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any) -> Any:
         return ops.mul(t, ops.mul(like(2, x), x))

@@ -8,6 +8,7 @@ from jacana.core import dtypes
 from jacana.kernel import ir
 from jacana.kernel.expr import Expr
 from jacana.ops.families import BITS, INTEGER, Elementwise, not_differentiable, not_linear
+from jacana.ops.wider import in_own_type
 
 
 class Bitwise(Elementwise):
@@ -24,7 +25,7 @@ class And(Bitwise):
     name = "and"
 
     def reference(self, x: Any, y: Any) -> Any:
-        return np.bitwise_and(x, y)
+        return in_own_type(np.bitwise_and, x, y)
 
     def element(self, x: Expr, y: Expr) -> Expr:
         return x & y
@@ -36,7 +37,7 @@ class Or(Bitwise):
     name = "or"
 
     def reference(self, x: Any, y: Any) -> Any:
-        return np.bitwise_or(x, y)
+        return in_own_type(np.bitwise_or, x, y)
 
     def element(self, x: Expr, y: Expr) -> Expr:
         return x | y
@@ -48,7 +49,7 @@ class Xor(Bitwise):
     name = "xor"
 
     def reference(self, x: Any, y: Any) -> Any:
-        return np.bitwise_xor(x, y)
+        return in_own_type(np.bitwise_xor, x, y)
 
     def element(self, x: Expr, y: Expr) -> Expr:
         return x ^ y
@@ -60,7 +61,7 @@ class Not(Bitwise):
     name = "not"
 
     def reference(self, x: Any) -> Any:
-        return np.invert(x)
+        return in_own_type(np.invert, x)
 
     def element(self, x: Expr) -> Expr:
         return ~x

@@ -22,6 +22,7 @@ from jacana.ops.families import (
     spread,
 )
 from jacana.ops.lowering import Build, Tensor, Value
+from jacana.ops.wider import in_own_type
 
 
 class Comparison(Elementwise):
@@ -41,7 +42,7 @@ class Eq(Comparison):
     kinds = ANY
 
     def reference(self, x: Any, y: Any) -> Any:
-        return np.equal(x, y)
+        return in_own_type(np.equal, x, y)
 
     def element(self, x: Any, y: Any) -> Any:
         if isinstance(x, Complex):
@@ -56,7 +57,7 @@ class Ne(Comparison):
     kinds = ANY
 
     def reference(self, x: Any, y: Any) -> Any:
-        return np.not_equal(x, y)
+        return in_own_type(np.not_equal, x, y)
 
     def element(self, x: Any, y: Any) -> Any:
         if isinstance(x, Complex):
@@ -71,7 +72,7 @@ class Lt(Comparison):
     kinds = ORDERED
 
     def reference(self, x: Any, y: Any) -> Any:
-        return np.less(x, y)
+        return in_own_type(np.less, x, y)
 
     def element(self, x: Expr, y: Expr) -> Expr:
         return ~x & y if x.type == "bool" else x < y
@@ -84,7 +85,7 @@ class Le(Comparison):
     kinds = ORDERED
 
     def reference(self, x: Any, y: Any) -> Any:
-        return np.less_equal(x, y)
+        return in_own_type(np.less_equal, x, y)
 
     def element(self, x: Expr, y: Expr) -> Expr:
         return ~x | y if x.type == "bool" else x <= y
@@ -97,7 +98,7 @@ class Gt(Comparison):
     kinds = ORDERED
 
     def reference(self, x: Any, y: Any) -> Any:
-        return np.greater(x, y)
+        return in_own_type(np.greater, x, y)
 
     def element(self, x: Expr, y: Expr) -> Expr:
         return x & ~y if x.type == "bool" else x > y
@@ -110,7 +111,7 @@ class Ge(Comparison):
     kinds = ORDERED
 
     def reference(self, x: Any, y: Any) -> Any:
-        return np.greater_equal(x, y)
+        return in_own_type(np.greater_equal, x, y)
 
     def element(self, x: Expr, y: Expr) -> Expr:
         return x | ~y if x.type == "bool" else x >= y

@@ -1,6 +1,5 @@
 """Values as other dtypes, and their bits; the parts of complex numbers; copies."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -193,11 +192,17 @@ class ReducePrecision(Elementwise):
             )
 
     def reference(self, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
-        values = [
-            _rounded(float(v), exponent_bits, mantissa_bits, _stored_bits(x.dtype))
-            for v in x.ravel()
-        ]
-        return np.array(values, np.float64).astype(x.dtype).reshape(x.shape)
+        width = dtypes.bit_width(x.dtype)
+        exponent, mantissa = _stored_bits(x.dtype)
+        sign_bit = 1 << width - 1
+        made = []
+        for bits in np.atleast_1d(x).view(f"u{width // 8}").ravel().tolist():
+            size = bits & sign_bit - 1
+            if size <= (1 << exponent) - 1 << mantissa:
+                size = _fewer_bits(size, mantissa, mantissa_bits)
+                size = _narrower(size, exponent, mantissa, exponent_bits)
+            made.append(size | bits & sign_bit)
+        return np.array(made, f"u{width // 8}").view(x.dtype).reshape(x.shape)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any, **params: Any) -> Any:
         return ops.reduce_precision(t, **params)
@@ -234,22 +239,24 @@ def _stored_bits(dtype: Any) -> tuple[int, int]:
     return {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}[name]
 
 
-def _rounded(v: float, exponent_bits: int, mantissa_bits: int, own: tuple[int, int]) -> float:
-    """v as a float with these bits; numbers below its normal ones become zero."""
-    exponent_bits, mantissa_bits = min(exponent_bits, own[0]), min(mantissa_bits, own[1])
-    if v == 0 or not math.isfinite(v):
-        return v
-    # Subnormal numbers of the dtype itself are kept: they lose bits like a fixed-point number.
-    lowest = 2 - (1 << own[0] - 1)
-    _, e = math.frexp(v)
-    unit = max(e - 1, lowest) - mantissa_bits
-    rounded = math.copysign(math.ldexp(round(math.ldexp(abs(v), -unit)), unit), v)
-    if exponent_bits == own[0]:
-        return rounded
-    bias = (1 << exponent_bits - 1) - 1
-    if abs(rounded) >= math.ldexp(1.0, bias + 1):
-        return math.copysign(math.inf, v)
-    return rounded if abs(rounded) >= math.ldexp(1.0, 1 - bias) else math.copysign(0.0, v)
+def _fewer_bits(size: int, mantissa: int, kept: int) -> int:
+    """The bits of a positive float rounded to nearest, ties to even bits, with `kept` of mantissa."""
+    dropped = max(mantissa - kept, 0)
+    whole, rest = size >> dropped, size & (1 << dropped) - 1
+    half = 1 << dropped >> 1
+    up = rest > half or (rest == half and dropped > 0 and whole & 1)
+    return whole + bool(up) << dropped
+
+
+def _narrower(size: int, exponent: int, mantissa: int, kept: int) -> int:
+    """The bits of a positive float, or of infinity or zero where `kept` exponent bits lack it."""
+    if kept >= exponent:
+        return size
+    bias, narrow = (1 << exponent - 1) - 1, (1 << kept - 1) - 1
+    power = size >> mantissa
+    if power > bias + narrow:
+        return (1 << exponent) - 1 << mantissa
+    return size if power > bias - narrow else 0
 
 
 class Real(Elementwise):

@@ -24,6 +24,7 @@ from jacana.ops.families import (
     spread_axis,
 )  # fmt: skip
 from jacana.ops.lowering import Build, Tensor, Value
+from jacana.ops.wider import in_own_type
 
 
 class Abs(Elementwise):
@@ -39,7 +40,7 @@ class Abs(Elementwise):
     def reference(self, x: Any) -> Any:
         if dtypes.is_complex(x.dtype):
             return np.abs(x.astype(np.clongdouble)).astype(dtypes.real_dtype(x.dtype))
-        return np.abs(x)
+        return in_own_type(np.abs, x)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any) -> Any:
         if not dtypes.is_complex(aval_of(x).dtype):
@@ -50,7 +51,7 @@ class Abs(Elementwise):
         return ops.real(ops.mul(t, direction))
 
     def element(self, x: Any) -> Any:
-        return complex_math.abs(x) if isinstance(x, Complex) else abs(x)
+        return complex_math.abs(x) if isinstance(x, Complex) else x.graph.op("abs", x)
 
 
 class Sign(Function):
@@ -64,12 +65,12 @@ class Sign(Function):
             size = np.abs(x)
             return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype)
         if not dtypes.is_float(x.dtype):
-            return np.sign(x)
+            return in_own_type(np.sign, x)
         return np.where((x == 0) | np.isnan(x), x, np.copysign(np.ones_like(x), x))
 
     def jvp(self, i: int, t: Any, out: Any, x: Any) -> Any:
         if not dtypes.is_complex(aval_of(x).dtype):
-            return ops.mul(t, like(0, x))
+            return None
         # What t turns the direction by: i * out * imag(t / out) / abs(x).
         size = ops.abs(x)
         size = ops.select_n(ops.eq(size, like(0, size)), size, like(1, size))

@@ -64,7 +64,7 @@ class ErfInv(Special):
     name = "erf_inv"
 
     def reference(self, x: Any) -> Any:
-        return in_float64(scipy_special().erfinv, x)
+        return in_float64(lambda x: np.copysign(scipy_special().erfinv(x), x), x)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any) -> Any:
         growth = ops.exp(ops.square(out))
@@ -77,7 +77,7 @@ class Lgamma(Special):
     name = "lgamma"
 
     def reference(self, x: Any) -> Any:
-        return in_float64(scipy_special().gammaln, x)
+        return in_float64(_log_gamma, x)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any) -> Any:
         return ops.mul(t, ops.digamma(x))
@@ -219,7 +219,7 @@ class BesselI1e(Special):
     name = "bessel_i1e"
 
     def reference(self, x: Any) -> Any:
-        return in_float64(scipy_special().i1e, x)
+        return in_float64(lambda x: np.copysign(scipy_special().i1e(x), x), x)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any) -> Any:
         # Near zero I1(x) is x / 2, so out / x is 1 / 2.
@@ -230,6 +230,13 @@ class BesselI1e(Special):
             ops.bessel_i0e(safe), ops.mul(out, ops.add(ops.sign(safe), ops.div(like(1, x), safe)))
         )
         return ops.mul(t, ops.select_n(near, slope, like(0.5, x)))
+
+
+def _log_gamma(x: Any) -> Any:
+    # SciPy overflows near zero, and has another opinion of -inf.
+    size = np.abs(x)
+    value = np.where(size < 1e-300, -np.log(size), scipy_special().gammaln(x))
+    return np.where(np.isinf(x), np.inf, value)
 
 
 def gamma_density(a: Any, x: Any) -> Any:

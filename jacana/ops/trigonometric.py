@@ -7,6 +7,9 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.values import aval_of
+from jacana.kernel import math
+from jacana.kernel.math import complex as complex_math
+from jacana.kernel.math.complex import Complex
 from jacana.ops.exponential import Elementary
 from jacana.ops.families import like
 from jacana.ops.wider import in_wider
@@ -107,6 +110,13 @@ class Atan2(Elementary):
         if i == 0:
             return ops.mul(t, ops.select_n(steep, slope, scaled))
         return ops.neg(ops.mul(t, ops.select_n(steep, scaled, slope)))
+
+    def element(self, y: Any, x: Any) -> Any:
+        if not isinstance(x, Complex):
+            return math.atan2(y, x)
+        along = Complex(x.re - y.im, x.im + y.re)
+        logarithm = complex_math.log(along / complex_math.sqrt(x * x + y * y))
+        return Complex(logarithm.im, -logarithm.re)
 
 
 def inverse_root_of_gap(x: Any) -> Any:

@@ -1,8 +1,9 @@
-"""Reference values of approximated functions: NumPy in a wider type, rounded once."""
+"""How references compute with NumPy: approximated functions in a wider type, rounded once."""
 
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from jacana.core import dtypes
@@ -12,6 +13,11 @@ _WIDER = {
     dtypes.float32: np.dtype(np.float64), dtypes.float64: np.dtype(np.longdouble),
     dtypes.complex64: np.dtype(np.complex128), dtypes.complex128: np.dtype(np.clongdouble),
 }  # fmt: skip
+
+_BYTES = {
+    np.dtype(ml_dtypes.int4): np.dtype(np.int8),
+    np.dtype(ml_dtypes.uint4): np.dtype(np.uint8),
+}
 
 
 def wider(x: Any) -> Any:
@@ -27,3 +33,11 @@ def in_wider(f: Callable[..., Any], *xs: Any) -> Any:
 def in_float64(f: Callable[..., Any], *xs: Any) -> Any:
     """f of the operands, computed in float64 at most: for functions that know no wider type."""
     return np.asarray(f(*[x.astype(np.float64) for x in xs])).astype(xs[0].dtype)
+
+
+def in_own_type(f: Callable[..., Any], *xs: Any) -> Any:
+    """f of the operands in their own type; integers of four bits in eight, modulo 2**4."""
+    if xs[0].dtype not in _BYTES:
+        return np.asarray(f(*xs))
+    made = np.asarray(f(*[x.astype(_BYTES[x.dtype]) for x in xs]))
+    return made if made.dtype == np.bool_ else made.astype(xs[0].dtype)
