@@ -245,9 +245,10 @@ def fraction_slope(a: Expr, x: Expr, epsilon: Expr) -> Expr:
 
 def uniform_sum(a: Expr, eta: Expr) -> Expr:
     """The sum of c_k(eta) a**-k."""
+    inverse = 1 / a
     total = polynomial(eta, UNIFORM[-1])
     for row in reversed(UNIFORM[:-1]):
-        total = total / a + polynomial(eta, row)
+        total = fma(total, inverse, polynomial(eta, row))
     return total
 
 
