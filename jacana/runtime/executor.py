@@ -9,13 +9,12 @@ import functools
 import threading
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from jacana.compiler.llvm import native
 from jacana.compiler.llvm.native_layout import WRONG_FRAME
 from jacana.runtime import cache, threads
-
-_METH_O = 0x0008
+from jacana.runtime.native_objects import MethodMaker, keep_forever, write_word
 
 # A hook that runs upwards: the compiler's native functions are kept in this cache.
 native.set_store(cache.get)
@@ -111,7 +110,7 @@ class Program:
         memory = _Words(array("q", [*front, *words]).tobytes())
         memory.keep = keep
         self.words = memoryview(memory).cast("q")
-        self.run: Callable[[list[int]], None] = _method(memory)
+        self.run: Callable[[list[int]], None] = _maker()(memory)
 
     def param_offset(self, command: int, param: int) -> int:
         """Where in `words` a param of a command is."""
@@ -158,35 +157,14 @@ def _raise_failure(status: int) -> NoReturn:
     raise ProgramError(f"native command {status - 1} of the program failed")
 
 
-class _MethodDef(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
 @functools.cache
-def _start() -> tuple[Callable[..., Any], int]:
-    """Load the native executor; what makes methods, and the address of their definition."""
+def _maker() -> MethodMaker:
+    """Load the native executor; what makes `run` methods of programs."""
     threads.start()
     for name, value in (("python_list", list), ("python_none", None)):
-        ctypes.c_void_p.from_address(native.runtime.address(name)).value = id(value)
-    definition = _MethodDef(b"run", native.runtime.address("run_program"), _METH_O, b"Run it.")
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype = ctypes.py_object
-    make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    # Methods may outlive this module while the interpreter goes down: these are never freed.
-    for kept in (definition, _raise_failure):
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
-    return make, ctypes.addressof(definition)
-
-
-def _method(memory: _Words) -> Callable[[list[int]], None]:
-    make, definition = _start()
-    method: Callable[[list[int]], None] = make(definition, memory, None)
-    return method
+        write_word(native.runtime.address(name), id(value))
+    keep_forever(_raise_failure)
+    return MethodMaker("run", native.runtime.address("run_program"))
 
 
 def run_holding_gil(frame: int, program: int, count: int) -> int:
@@ -201,7 +179,7 @@ def run_releasing_gil(frame: int, program: int, count: int) -> int:
 
 @functools.cache
 def _entries() -> tuple["ctypes._CFunctionType", "ctypes._CFunctionType"]:
-    _start()
+    _maker()
     address = native.runtime.address("run")
     params = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
     holding = ctypes.PYFUNCTYPE(ctypes.c_int64, *params)(address)

@@ -15,11 +15,8 @@ from jacana.compiler.library import copies
 from jacana.compiler.llvm import (
     native,
     native_contents,
-    native_executor,
-    native_guard,
     native_image,
     native_link,
-    native_threads,
 )
 from jacana.compiler.llvm.native_text import Module
 from jacana.compiler.llvm.native_threads import ThreadSystem
@@ -196,13 +193,10 @@ def test_the_fallback_without_futexes_works() -> None:
     if sys.platform == "win32":
         pytest.skip("no pthreads here")
 
-    def define(module: Module) -> None:
-        mask = native_contents.thread_system().set_mask
-        native_threads.define(module, ThreadSystem("condition", set_mask=mask, pause="x"))
-        native_guard.define(module)
-        native_executor.define(module, object.__basicsize__)
-
-    image = native_link.link(native_contents.compile_object(_text(define)))
+    mask = native_contents.thread_system().set_mask
+    module = Module()
+    native_contents.define_runtime(module, ThreadSystem("condition", set_mask=mask, pause="x"))
+    image = native_link.link(native_contents.compile_object(module.text()))
     exports = native_image.load(image)
     entry = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
     set_count = entry(exports["set_threads"])
@@ -218,12 +212,6 @@ def test_the_fallback_without_futexes_works() -> None:
             assert parallel_for(copies.copy(), address_of(bufs), None, 0, source.nbytes, 9999) == 0
             np.testing.assert_array_equal(source, target)
     set_count(1)
-
-
-def _text(define) -> str:
-    module = Module()
-    define(module)
-    return module.text()
 
 
 @pytest.mark.parametrize("count", [0, -1])

@@ -12,6 +12,7 @@ from jacana.compiler.llvm import (
     native_guard,
     native_lapack,
     native_link,
+    native_pool,
     native_spectral,
     native_threads,
 )
@@ -33,11 +34,7 @@ def define(module: Module, name: str) -> None:
     """Write the functions of a library into a module."""
     kind, _, dtype = name.partition(" ")
     if kind == "runtime":
-        native_threads.define(module, thread_system())
-        native_guard.define(module)
-        native_executor.define(module, object.__basicsize__)
-        native_copy.define(module)
-        native_control.define(module)
+        define_runtime(module, thread_system())
     elif kind == "copies":
         native_copy.define_strided(module)
     elif kind == "gemm":
@@ -46,6 +43,16 @@ def define(module: Module, name: str) -> None:
     else:
         native_lapack.declare(module, dtype)
         _LAPACK[kind](module, dtype)
+
+
+def define_runtime(module: Module, system: ThreadSystem) -> None:
+    """Write what every process needs into a module."""
+    native_threads.define(module, system)
+    native_guard.define(module)
+    native_executor.define(module, object.__basicsize__)
+    native_pool.define(module, object.__basicsize__, free_function())
+    native_copy.define(module)
+    native_control.define(module)
 
 
 def compile_object(text: str) -> bytes:
@@ -64,6 +71,11 @@ def compile_object(text: str) -> bytes:
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
     return bytes(machine.emit_object(module))
+
+
+def free_function() -> str:
+    """The C function that frees what `runtime.buffer` gets from the system."""
+    return "_aligned_free" if sys.platform == "win32" else "free"
 
 
 def thread_system() -> ThreadSystem:

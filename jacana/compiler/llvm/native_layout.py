@@ -7,6 +7,10 @@ RECORD_HEAD = 5
 # What a program's `fail` function is told when there was no command to run.
 WRONG_FRAME = -1
 
+# The largest request that the memory pool's size classes can hold, and how many classes there are.
+LARGEST = 1 << 46
+CLASSES = 160
+
 # Bytes of the elements that strided copies know, and how many axes they can walk.
 SIZES = (1, 2, 4, 8, 16)
 MAX_RANK = 8

@@ -303,6 +303,7 @@ def _define_control(module: Module) -> None:
             state.store(state.load("i64") & ~_ACTIVE_OR_OPEN)
             f.call("void", "reset_sleep")
             f.call("void", "forget_library_calls")
+            f.call("void", "unlock_pool")
         f.call("void", "give_pool")
         f.ret(0)
     with module.function("count_workers", "i64") as (f, _):
