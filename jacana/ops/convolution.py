@@ -209,19 +209,18 @@ def convolved_shape(
 ) -> Axes:  # fmt: skip
     batch, _, *spatial = permuted(x_shape, numbers.lhs_spec)
     features, _, *window = permuted(w_shape, numbers.rhs_spec)
-    counts = geometry.windows(window).count(spatial)
+    counts = geometry.windows(window).counts(spatial)
     made = (batch // geometry.batch_groups, features, *counts)
     return tuple(made[numbers.out_spec.index(a)] for a in range(len(made)))
 
 
 def _convolve(x: np.ndarray, w: np.ndarray, geometry: Geometry) -> np.ndarray:
     """x[n, c, ...] and w[o, c, ...] of one group, in NumPy."""
-    one = Windows((1, 1), (1, 1), ((0, 0), (0, 0)), (1, 1), (1, 1))
     of_space = geometry.windows(w.shape[2:])
-    windows = Windows(*(a + b for a, b in zip(one, of_space)))
+    windows = of_space.with_batch_axis().with_batch_axis()
     rank = w.ndim - 2
     found = windows.reference(x, 0).reshape(
-        *x.shape[:2], *of_space.count(x.shape[2:]), *w.shape[2:]
+        *x.shape[:2], *of_space.counts(x.shape[2:]), *w.shape[2:]
     )  # fmt: skip
     out = np.tensordot(found, w, ([1, *range(2 + rank, 2 + 2 * rank)], range(1, w.ndim)))
     return np.moveaxis(out, -1, 1)

@@ -41,7 +41,7 @@ def sequential(
 
         def row(before: Sequence[Expr]) -> None:
             start = [*before, at(build.index(0)), *[build.index(0)] * len(inner)]
-            state = step(None, [x[start] for x in ins])
+            state: Any = step(None, [x[start] for x in ins])
             out.store(start, state)
 
             def is_inside(carried: Sequence[Expr]) -> Expr:
@@ -96,7 +96,9 @@ class Cumulative(WithDefaults):
 
     def reference(self, x: Any, *, axis: int, reverse: bool = False) -> Any:
         x = np.asarray(x)
-        wide = x.astype(accumulation_dtype(x.dtype))
+        # NumPy folds no integers of 4 bits.
+        narrow = dtypes.is_integer(x.dtype) and dtypes.bit_width(x.dtype) < 8
+        wide = x.astype(np.int16 if narrow else accumulation_dtype(x.dtype))
         wide = np.flip(wide, axis) if reverse else wide
         made = self.ufunc.accumulate(wide, axis, dtype=wide.dtype).astype(x.dtype)
         return np.flip(made, axis).copy() if reverse else made
@@ -225,10 +227,10 @@ class Cumlogsumexp(Cumulative):
         return ops.linear_recurrence(kept, added, axis=axis, reverse=reverse)
 
     def combine(self, build: Build, a: Any, b: Any) -> Value:
-        high, low = greater_of(build, a, b), lesser_of(build, a, b)
+        high, low = a.graph.op("max", a, b), a.graph.op("min", a, b)
         # Equal infinities have no difference.
-        gap = build.select(low.eq(high), high.const(0), low - high)  # type: ignore[union-attr,operator]
-        return high + math.log1p(math.exp(gap))  # type: ignore[no-any-return,operator]
+        gap = build.select(low.eq(high), high.const(0), low - high)
+        return high + math.log1p(math.exp(gap))  # type: ignore[no-any-return,arg-type]
 
 
 def share_of(x: Any, total: Any) -> Any:

@@ -3,6 +3,7 @@
 nan wins every comparison; complex numbers are ordered by real part, then imaginary part.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -78,8 +79,9 @@ def reference_fold(ufunc: Any, x: Any, axes: tuple[int, ...], init: Any) -> Any:
     if not axes:
         return x.copy()
     kept = [a for a in range(x.ndim) if a not in axes]
-    flat = np.transpose(x, (*axes, *kept)).reshape(-1, *[x.shape[a] for a in kept])
-    out = np.full(flat.shape[1:], init, x.dtype)
+    rest, length = [x.shape[a] for a in kept], math.prod(x.shape[a] for a in axes)
+    flat = np.transpose(x, (*axes, *kept)).reshape(length, *rest)
+    out = np.full(rest, init, x.dtype)
     for row in flat:
         out = np.asarray(ufunc(out, row), x.dtype)
     return out

@@ -168,7 +168,7 @@ class ReduceWindowGeneral(WithDefaults):
         check_windows(self.name, operands[0].shape, windows)
         if any(i.shape for i in operands[n:]):
             raise TypeError(f"reduce_window needs scalars as initial values, got {operands[n:]}.")
-        shape = windows.count(operands[0].shape)
+        shape = windows.counts(operands[0].shape)
         return tuple(ShapedArray(shape, x.dtype) for x in operands[:n])
 
     def reference(
@@ -177,7 +177,7 @@ class ReduceWindowGeneral(WithDefaults):
         n = len(operands) // 2
         windows = Windows.of(params)
         rows = [windows.reference(np.asarray(x), i) for x, i in zip(operands, operands[n:])]
-        shape = windows.count(np.shape(operands[0]))
+        shape = windows.counts(np.shape(operands[0]))
         rows = [r.reshape(*shape, -1) for r in rows]
         state = [np.full(shape, i, r.dtype) for r, i in zip(rows, operands[n:])]
         for at in np.ndindex(shape):
@@ -207,7 +207,7 @@ class ReduceWindowGeneral(WithDefaults):
     ) -> list[Tensor]:  # fmt: skip
         n, full = len(operands) // 2, operands[0].shape
         windows = Windows.of(params)
-        shape = windows.count(full)
+        shape = windows.counts(full)
 
         def body(writer: Writer, outs: Sequence[Output], ins: Sequence[Tensor]) -> None:
             inits = [x[()] for x in ins[n:]]

@@ -136,7 +136,8 @@ class Gather(WithDefaults, LinearMap):
 
     def type_rule(
         self, x: ShapedArray, indices: ShapedArray, *, dimension_numbers: GatherDimensionNumbers,
-        slice_sizes: Axes, mode: GatherScatterMode, **params: Any,
+        slice_sizes: Axes, mode: GatherScatterMode = GatherScatterMode.FILL_OR_DROP,
+        **params: Any,
     ) -> ShapedArray:  # fmt: skip
         check_indices(self.name, indices)
         if mode is GatherScatterMode.ONE_HOT:
@@ -149,7 +150,8 @@ class Gather(WithDefaults, LinearMap):
 
     def reference(
         self, x: Any, indices: Any, *, dimension_numbers: GatherDimensionNumbers,
-        slice_sizes: Axes, mode: GatherScatterMode, fill_value: Any = None, **params: Any,
+        slice_sizes: Axes, mode: GatherScatterMode = GatherScatterMode.FILL_OR_DROP,
+        fill_value: Any = None, **params: Any,
     ) -> Any:  # fmt: skip
         x, indices, numbers = np.asarray(x), np.asarray(indices), dimension_numbers
         shape = gathered_shape(indices.shape, numbers, slice_sizes)
@@ -178,8 +180,8 @@ class Gather(WithDefaults, LinearMap):
 
     def transpose(
         self, ct: Any, x: Any, indices: Any, *, dimension_numbers: GatherDimensionNumbers,
-        slice_sizes: Axes, mode: GatherScatterMode, unique_indices: bool = False,
-        indices_are_sorted: bool = False, fill_value: Any = None,
+        slice_sizes: Axes, mode: GatherScatterMode = GatherScatterMode.FILL_OR_DROP,
+        unique_indices: bool = False, indices_are_sorted: bool = False, fill_value: Any = None,
     ) -> list[Any]:  # fmt: skip
         if not is_linear(x):
             return [None, None]
@@ -229,8 +231,9 @@ class Gather(WithDefaults, LinearMap):
 
     def lower(
         self, build: Build, x: Tensor, indices: Tensor, *,
-        dimension_numbers: GatherDimensionNumbers, slice_sizes: Axes, mode: GatherScatterMode,
-        fill_value: Any = None, **params: Any,
+        dimension_numbers: GatherDimensionNumbers, slice_sizes: Axes,
+        mode: GatherScatterMode = GatherScatterMode.FILL_OR_DROP, fill_value: Any = None,
+        **params: Any,
     ) -> Tensor:  # fmt: skip
         numbers = dimension_numbers
         shape = gathered_shape(indices.shape, numbers, slice_sizes)

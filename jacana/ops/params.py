@@ -14,7 +14,11 @@ class WithDefaults(Primitive):
     defaults: ClassVar[dict[str, Any]] = {}
 
     def __call__(self, *args: Any, **params: Any) -> Any:
-        return current().process(self, args, self.defaults | params)
+        return current().process(self, args, self.completed(params))
+
+    def completed(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The params with the defaults of those left out."""
+        return self.defaults | params
 
     bind = __call__
 

@@ -298,11 +298,11 @@ def paired_word(build: Build, key: Sequence[Expr], at: Expr, count: int) -> Expr
     """Word `at` of `paired_words`."""
     half = (count + 1) // 2
     is_first = at < half
-    first = build.select(is_first, at, at - half)
-    second = first + half  # type: ignore[operator]
+    first: Any = build.select(is_first, at, at - half)
+    second = first + half
     if count % 2:
-        second = build.select(second < count, second, build.index(0))  # type: ignore[operator]
-    x, y = threefry(key, [v.convert("uint32") for v in (first, second)])  # type: ignore[union-attr]
+        second = build.select(second < count, second, build.index(0))
+    x, y = threefry(key, (first.convert("uint32"), second.convert("uint32")))
     return build.select(is_first, x, y)  # type: ignore[return-value]
 
 

@@ -124,7 +124,8 @@ class ScatterFamily(WithDefaults):
 
     def type_rule(
         self, x: ShapedArray, indices: ShapedArray, updates: ShapedArray, *,
-        dimension_numbers: ScatterDimensionNumbers, mode: GatherScatterMode, **params: Any,
+        dimension_numbers: ScatterDimensionNumbers,
+        mode: GatherScatterMode = GatherScatterMode.FILL_OR_DROP, **params: Any,
     ) -> ShapedArray:  # fmt: skip
         check_indices(self.name, indices)
         if x.dtype != updates.dtype:
@@ -139,7 +140,7 @@ class ScatterFamily(WithDefaults):
 
     def reference(
         self, x: Any, indices: Any, updates: Any, *, dimension_numbers: ScatterDimensionNumbers,
-        mode: GatherScatterMode, **params: Any,
+        mode: GatherScatterMode = GatherScatterMode.FILL_OR_DROP, **params: Any,
     ) -> Any:  # fmt: skip
         out, updates, indices = np.array(x), np.asarray(updates), np.asarray(indices)
         layout = Layout(out.shape, updates.shape, dimension_numbers)
@@ -187,7 +188,8 @@ class ScatterFamily(WithDefaults):
 
     def lower(
         self, build: Build, x: Tensor, indices: Tensor, updates: Tensor, *,
-        dimension_numbers: ScatterDimensionNumbers, mode: GatherScatterMode, **params: Any,
+        dimension_numbers: ScatterDimensionNumbers,
+        mode: GatherScatterMode = GatherScatterMode.FILL_OR_DROP, **params: Any,
     ) -> Tensor:  # fmt: skip
         if 0 in updates.shape or 0 in x.shape:
             return x
@@ -305,6 +307,7 @@ class Scatter(ScatterFamily):
     def jvp(
         self, i: int, t: Any, out: Any, x: Any, indices: Any, updates: Any, **params: Any
     ) -> Any:
+        params = self.completed(params)
         if params["update_jaxpr"] is not None:
             raise NotImplementedError(
                 "scatter_apply has no derivative. Apply the function to the gathered elements and "
@@ -315,6 +318,7 @@ class Scatter(ScatterFamily):
         return self(zeros(np.shape(x), t.dtype), indices, t, **params)
 
     def transpose(self, ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
+        params = self.completed(params)
         shape = np.shape(updates)
         ct_x = ct_updates = None
         if is_linear(x):
@@ -359,11 +363,13 @@ class ScatterAdd(ScatterFamily):
     def jvp(
         self, i: int, t: Any, out: Any, x: Any, indices: Any, updates: Any, **params: Any
     ) -> Any:
+        params = self.completed(params)
         if i == 0:
             return t
         return self(zeros(np.shape(x), t.dtype), indices, t, **params)
 
     def transpose(self, ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
+        params = self.completed(params)
         ct_updates = None
         if is_linear(updates):
             ct_updates = slices_met(ct, indices, np.shape(updates), params, 0)
@@ -387,11 +393,13 @@ class ScatterSub(ScatterFamily):
     def jvp(
         self, i: int, t: Any, out: Any, x: Any, indices: Any, updates: Any, **params: Any
     ) -> Any:
+        params = self.completed(params)
         if i == 0:
             return t
         return self(zeros(np.shape(x), t.dtype), indices, t, **params)
 
     def transpose(self, ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
+        params = self.completed(params)
         ct_updates = None
         if is_linear(updates):
             ct_updates = ops.neg(slices_met(ct, indices, np.shape(updates), params, 0))
@@ -418,6 +426,7 @@ class ScatterMul(ScatterFamily):
     def jvp(
         self, i: int, t: Any, out: Any, x: Any, indices: Any, updates: Any, **params: Any
     ) -> Any:
+        params = self.completed(params)
         if i == 0:
             return self(t, indices, updates, **params)
         shape = np.shape(updates)
@@ -433,6 +442,7 @@ class ScatterMul(ScatterFamily):
         return ops.scatter_add(zeros(np.shape(x), t.dtype), indices, ops.mul(t, factor), **into)
 
     def transpose(self, ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
+        params = self.completed(params)
         if is_linear(x):
             return [self(ct, indices, updates, **params), None, None]
         raise NotImplementedError("scatter_mul is not linear in its updates: use jvp first.")
@@ -446,6 +456,7 @@ class ScatterExtreme(ScatterFamily):
     def jvp(
         self, i: int, t: Any, out: Any, x: Any, indices: Any, updates: Any, **params: Any
     ) -> Any:
+        params = self.completed(params)
         into = {**params, "update_jaxpr": None}
         shape = np.shape(updates)
 

@@ -16,17 +16,19 @@ from jacana.core.primitive import Primitive
 from jacana.ops.families import align_batch, move_axis, not_linear
 from jacana.ops.lowering import Build, Tensor
 from jacana.ops.params import WithDefaults
+from jacana.ops.shape import zeros
 
 
 def take_along(x: Any, index: Any, axis: int) -> Any:
     """x's elements at positions `index` along the axis, in all other axes at the index's own."""
-    rank = len(np.shape(index))
+    shape, rank = np.shape(index), len(np.shape(index))
+    if 0 in shape:
+        return zeros(shape, x.dtype)
     others = tuple(a for a in range(rank) if a != axis)
     numbers = ops.GatherDimensionNumbers(
         offset_dims=(), collapsed_slice_dims=(axis,), start_index_map=(axis,),
         operand_batching_dims=others, start_indices_batching_dims=others,
     )  # fmt: skip
-    shape = np.shape(index)
     vectors = ops.broadcast_in_dim(
         index, shape=(*shape, 1), broadcast_dimensions=tuple(range(rank))
     )  # fmt: skip

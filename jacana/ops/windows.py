@@ -55,7 +55,7 @@ class Windows(NamedTuple):
             one + self.base_dilation, one + self.dilation,
         )  # fmt: skip
 
-    def count(self, shape: Sequence[int]) -> Axes:
+    def counts(self, shape: Sequence[int]) -> Axes:
         """The number of windows along each axis of an array of the shape."""
         counts = []
         for n, size, stride, (low, high), base, dilation in zip(shape, *self, strict=True):
@@ -70,7 +70,7 @@ class Windows(NamedTuple):
         """The index of a window's element, clamped to the array, and when it is inside."""
         index: list[Expr] = []
         inside: list[Expr] = []
-        counts = self.count(shape)
+        counts = self.counts(shape)
         for o, w, count, n, size, stride, (low, _), base, dilation in zip(
             window, within, counts, shape, *self, strict=True
         ):
@@ -90,7 +90,7 @@ class Windows(NamedTuple):
 
     def reference(self, x: np.ndarray, outside: Any) -> np.ndarray:
         """All windows' elements: [*windows, *window], `outside` where there is none."""
-        counts = self.count(x.shape)
+        counts = self.counts(x.shape)
         grid = np.indices((*counts, *self.dimensions))
         rank, inside, index = x.ndim, np.ones(grid.shape[1:], bool), []
         for a, (n, _, stride, (low, _), base, dilation) in enumerate(zip(x.shape, *self)):
@@ -120,7 +120,7 @@ def check_windows(name: str, shape: Sequence[int], windows: Windows) -> None:
 
 def elements_in_windows(build: Build, x: Tensor, windows: Windows, outside: Any) -> Tensor:
     """The tensor [*windows, *window] of x's elements; `outside` where there is none."""
-    shape = (*windows.count(x.shape), *windows.dimensions)
+    shape = (*windows.counts(x.shape), *windows.dimensions)
     if 0 in x.shape:
         return build.compute(shape, x.dtype, lambda *i: build.const(outside, x.dtype))
 
@@ -152,7 +152,7 @@ class ReduceWindow(WithDefaults):
     def type_rule(self, x: ShapedArray, **params: Any) -> ShapedArray:
         windows = Windows.of(params)
         check_windows(self.name, x.shape, windows)
-        return ShapedArray(windows.count(x.shape), x.dtype, x.weak_type)
+        return ShapedArray(windows.counts(x.shape), x.dtype, x.weak_type)
 
     def reference(self, x: Any, **params: Any) -> Any:
         x = np.asarray(x)
@@ -263,7 +263,7 @@ def selected_reference(x: np.ndarray, windows: Windows, largest: bool) -> np.nda
     """The row-major position in x of each window's selected element, -1 for none."""
     positions = np.arange(x.size).reshape(x.shape)
     rank = x.ndim
-    counts = windows.count(x.shape)
+    counts = windows.counts(x.shape)
     places = windows.reference(positions, -1).reshape(*counts, -1)
     worst = -np.inf if largest else np.inf
     values = windows.reference(x.astype(np.float64), worst).reshape(*counts, -1)
@@ -325,7 +325,7 @@ class SelectAndGatherAdd(WithDefaults, LinearMap):
         is_largest(select_prim)
         if tangents.shape != x.shape:
             raise TypeError(f"{self.name} needs operands of one shape, got {tangents} and {x}.")
-        return ShapedArray(windows.count(x.shape), tangents.dtype)
+        return ShapedArray(windows.counts(x.shape), tangents.dtype)
 
     def reference(self, tangents: Any, x: Any, *, select_prim: Any, **params: Any) -> Any:
         x, tangents = np.asarray(x), np.asarray(tangents)
@@ -350,7 +350,7 @@ class SelectAndGatherAdd(WithDefaults, LinearMap):
         self, build: Build, tangents: Tensor, x: Tensor, *, select_prim: Any, **params: Any
     ) -> Tensor:
         windows = Windows.of(params)
-        shape = windows.count(x.shape)
+        shape = windows.counts(x.shape)
         if 0 in x.shape:
             return build.compute(shape, tangents.dtype, lambda *i: build.const(0, tangents.dtype))
         at = selected(build, x, windows, is_largest(select_prim))
@@ -383,9 +383,9 @@ class SelectAndScatterAdd(WithDefaults, LinearMap):
         windows = Windows.of(params)
         check_windows(self.name, x.shape, windows)
         is_largest(select_prim)
-        if source.shape != windows.count(x.shape):
+        if source.shape != windows.counts(x.shape):
             raise TypeError(
-                f"{self.name} needs one source for each window, {windows.count(x.shape)}, got "
+                f"{self.name} needs one source for each window, {windows.counts(x.shape)}, got "
                 f"{source} for {x}."
             )
         return ShapedArray(x.shape, source.dtype)
