@@ -1,14 +1,15 @@
 """The errors of compiled elementary functions: python bench/every_float.py [NAME ...].
 
-float32: every number, against NumPy's float64; float64: samples from the whole range and from
-where the function is steep, against NumPy's long double (64-bit mantissa). `bench/accuracy.py`
-has mpmath as its reference, and fewer samples.
+float32: every number of ordinary size and a sample of the others, against NumPy's float64;
+float64: samples of the whole range and of where functions are steep, against NumPy's long double
+(which must have 64 bits). `bench/accuracy.py` has mpmath as its reference, and fewer samples.
 """
 
 import argparse
 import ctypes
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from jacana.kernel import build, ir, math as kernel_math
 from jacana.kernel.expr import Expr, Graph
 
 Array = NDArray[Any]
-BLOCK = 1 << 20
+BLOCK = 1 << 16
+# Powers of two between which float32 numbers are ordinary.
+ORDINARY = (-16, 17)
 
 
 def compiled(function: Callable[..., Expr], type: str, arity: int) -> Callable[..., Array]:
@@ -68,19 +71,34 @@ def ulps(got: Array, want: Array, type: str) -> Array:
     """|got - want| in units in the last place of `want`; zero where both overflow or are nan."""
     info = np.finfo(type)
     rounded = want.astype(type)
-    same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
-    _, exponent = np.frexp(np.where(np.isfinite(want), want, 1))
-    unit = np.maximum(exponent - 1, info.minexp) - info.nmant
-    error = np.ldexp(np.abs(got.astype(want.dtype) - want), -unit)
-    beyond = np.where(same, 0.0, np.inf)
-    finite = np.isfinite(got) & np.isfinite(rounded)
-    # A result that is rounded correctly to infinity, or to the largest number, is as good.
-    return np.where(finite, error, beyond).astype(np.float64)
+    bits = rounded.view(f"i{rounded.dtype.itemsize}")
+    exponent = bits >> info.nmant & (1 << info.bits - 1 - info.nmant) - 1
+    error = np.abs(got - want) * units(type)[exponent]
+    lost = ~np.isfinite(error)
+    if lost.any():
+        g, r = got[lost], rounded[lost]
+        # Infinity and nan where the reference has them are right.
+        error[lost] = np.where((g == r) | np.isnan(g) & np.isnan(r), 0.0, np.inf)
+    return error.astype(np.float64)
 
 
-def every_float(name: str) -> Iterator[tuple[Array, ...]]:
-    for start in range(0, 1 << 32, BLOCK):
-        yield (np.arange(start, start + BLOCK, dtype=np.uint32).view(np.float32),)
+@cache
+def units(type: str) -> Array:
+    """One over the unit in the last place, by the exponent's bits."""
+    info = np.finfo(type)
+    wide = np.float64 if type == "float32" else np.longdouble
+    exponents = np.maximum(np.arange(1 << info.bits - 1 - info.nmant), 1)
+    return np.ldexp(wide(1), info.nmant - info.minexp + 1 - exponents)
+
+
+def every_float(stride: int) -> Iterator[tuple[Array, ...]]:
+    """All numbers of ordinary size, and every `stride`-th of the tiny and huge ones."""
+    low, high = (int(np.float32(2.0**e).view(np.uint32)) for e in ORDINARY)
+    for sign in (0, 1 << 31):
+        for start, stop, step in ((0, low, stride), (low, high, 1), (high, 1 << 31, stride)):
+            for first in range(start, stop, BLOCK * step):
+                bits = np.arange(first, min(first + BLOCK * step, stop), step, np.uint32)
+                yield ((bits | np.uint32(sign)).view(np.float32),)
 
 
 def samples(name: str, type: str, count: int) -> Iterator[tuple[Array, ...]]:
@@ -101,14 +119,14 @@ def samples(name: str, type: str, count: int) -> Iterator[tuple[Array, ...]]:
         yield tuple(drawn)
 
 
-def measure(name: str, type: str, count: int) -> str:
-    """The largest error and where it is, over every float32 or `count` samples."""
+def measure(name: str, type: str, count: int, stride: int) -> str:
+    """The largest error and where it is, over float32 numbers or `count` samples."""
     arity = 2 if name in TWO_ARGUMENTS else 1
     function = compiled(getattr(kernel_math, name), type, arity)
     wide = np.float64 if type == "float32" else np.longdouble
     every = type == "float32" and arity == 1
     worst, total, seen, place = 0.0, 0.0, 0, ""
-    for xs in every_float(name) if every else samples(name, type, count):
+    for xs in every_float(stride) if every else samples(name, type, count):
         got = function(*xs)
         error = ulps(got, REFERENCES[name](*[x.astype(wide) for x in xs]), type)
         at = int(np.argmax(error))
@@ -124,12 +142,13 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="measure only these")
     parser.add_argument("--types", nargs="*", default=["float64", "float32"])
     parser.add_argument("-n", type=int, default=10**7, help="samples where not every float is used")
+    parser.add_argument("--stride", type=int, default=61, help="1 for every float32 that there is")
     options = parser.parse_args()
     for name in options.names or REFERENCES:
         for type in options.types:
             start = time.perf_counter()
             with np.errstate(all="ignore"):
-                found = measure(name, type, options.n)
+                found = measure(name, type, options.n, options.stride)
             print(f"{found}, {time.perf_counter() - start:.0f} s", flush=True)
 
 

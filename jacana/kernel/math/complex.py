@@ -14,6 +14,7 @@ from jacana.kernel.expr import Expr, Number
 from jacana.kernel.math.define import (
     INF,
     copysign,
+    fma,
     format_of,
     maximum,
     minimum,
@@ -21,8 +22,9 @@ from jacana.kernel.math.define import (
     select,
     to_bits,
 )
-from jacana.kernel.math.exponential import reduce_exponent
+from jacana.kernel.math.exponential import LN2, reduce_exponent
 from jacana.kernel.math.norm import Norm, hypot, log_hypot
+from jacana.kernel.math.pairs import two_product
 from jacana.kernel.math.trigonometric import sin_cos
 
 size = operator.abs
@@ -164,9 +166,12 @@ def exp(z: Complex) -> Complex:
 @complex_elementary
 def exp2(z: Complex) -> Complex:
     """2**z."""
-    grown = real.exp2(z.re)
-    s, c = sin_cos(z.im * math.log(2))
-    return Complex(grown * c, select(z.im.eq(0.0), z.im, grown * s))
+    grown, (ln2, ln2_low) = real.exp2(z.re), LN2[z.re.type]
+    angle, low = two_product(z.im, z.im.const(ln2))
+    low = fma(z.im, ln2_low, low)
+    s, c = sin_cos(angle)
+    re, im = grown * fma(-low, s, c), grown * fma(low, c, s)
+    return Complex(re, select(z.im.eq(0.0), z.im, im))
 
 
 @complex_elementary
