@@ -31,6 +31,7 @@ class ThreadSystem:
 
 def define(module: Module, system: ThreadSystem) -> None:
     """Write the pool into a module."""
+    _define_pause(module, system)
     if system.sleep == "none":
         _define_serial(module)
         return
@@ -42,7 +43,6 @@ def define(module: Module, system: ThreadSystem) -> None:
     module.external("pthread_join", "i32", "i64, ptr")
     module.external("pthread_sigmask", "i32", "i32, ptr, ptr")
     module.external("sched_yield", "i32", "")
-    _define_pause(module, system)
     if system.sleep == "futex":
         _define_futex(module, system.futex_number)
     else:
