@@ -157,13 +157,13 @@ def _types(atoms: Iterable[ir.Atom]) -> list[str]:
 
 _NUMBERS = frozenset(ir.TYPES) - {"bool"}
 _INTEGERS = frozenset((*ir.SIGNED, *ir.UNSIGNED))
-_WIDE_FLOATS = frozenset(("float32", "float64"))
 
 # Which types an operation is defined on; all types where it is not listed.
 _DOMAIN: dict[str, frozenset[str]] = {
     **dict.fromkeys(("neg", "abs", "add", "sub", "mul", "div", "rem"), _NUMBERS),
-    **dict.fromkeys(("fma", "sqrt"), _WIDE_FLOATS),
-    **dict.fromkeys(("floor", "ceil", "trunc", "round", "copysign"), frozenset(ir.FLOATS)),
+    "fma": frozenset(("float32", "float64")),
+    **dict.fromkeys(("sqrt", "floor", "ceil", "trunc", "round"), frozenset(ir.FLOATS)),
+    "copysign": frozenset(ir.FLOATS),
     **dict.fromkeys(("and", "or", "xor", "not"), _INTEGERS | {"bool"}),
     **dict.fromkeys(("shl", "shr", "popcount", "clz", "mulhi"), _INTEGERS),
 }
