@@ -15,7 +15,7 @@ from jacana.kernel.math.define import (
     to_bits,
 )
 from jacana.kernel.math.exponential import Reduced, expm1_pair, reduce_exponent
-from jacana.kernel.math.logarithm import log_sum, log_tail, split, with_limits
+from jacana.kernel.math.logarithm import log_sum, split, with_limits
 from jacana.kernel.math.pairs import Pair, fast_two_sum, quotient, two_product, two_sum
 
 # sinh(r) = r + r**3 * p(r**2); bench/minimax.py sinh
@@ -111,8 +111,7 @@ def _log_of_sum(f: Pair, doubled: Expr | None = None) -> Expr:
     k, m = split(total)
     if doubled is not None:
         k = k + select(huge, 1.0, k.const(0.0))
-    f0 = m - 1.0
-    return with_limits(total, log_sum(k, f0, log_tail(f0) + error / total))
+    return with_limits(total, log_sum(k, m - 1.0, error / total))
 
 
 @elementary

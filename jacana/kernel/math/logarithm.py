@@ -49,22 +49,20 @@ def split_any(x: Expr) -> tuple[Expr, Expr]:
     return k - select(small, float(lift), x.const(0.0)), m
 
 
-def log_tail(f: Expr) -> Expr:
-    """log(1 + f) - f."""
-    square = f * f
+def log_sum(k: Expr, f: Expr, extra: Expr | None = None) -> Expr:
+    """k * log(2) + log(1 + f) + extra."""
+    high, low = LN2[f.type]
+    half = 0.5 * f
+    # log(1 + f) = f - half * f + more
     if f.type == "float32":
-        return square * fma(f, polynomial(f, LOG), -0.5)
-    s = f / (2.0 + f)
-    z = s * s
-    half = 0.5 * square
-    return fma(s, fma(z, polynomial(z, ATANH), half), -half)
-
-
-def log_sum(k: Expr, f: Expr, tail: Expr) -> Expr:
-    """k * log(2) + f + tail."""
-    high, low = LN2[k.type]
+        more = f * f * f * polynomial(f, LOG)
+    else:
+        s = f / (2.0 + f)
+        z = s * s
+        more = s * fma(z, polynomial(z, ATANH), half * f)
+    rest = fma(k, low, more if extra is None else more + extra)
     head, error = fast_two_sum(k * high, f)
-    return head + (error + fma(k, low, tail))
+    return head + fma(-half, f, error + rest)
 
 
 def with_limits(x: Expr, made: Expr) -> Expr:
@@ -78,7 +76,7 @@ def log(x: Expr) -> Expr:
     """The natural logarithm."""
     k, m = split_any(x)
     f = m - 1.0
-    return with_limits(x, log_sum(k, f, log_tail(f)))
+    return with_limits(x, log_sum(k, f))
 
 
 @elementary
@@ -87,5 +85,5 @@ def log1p(x: Expr) -> Expr:
     total, error = two_sum(x.const(1.0), x)
     k, m = split(total)
     f = m - 1.0
-    made = log_sum(k, f, log_tail(f) + error / total)
+    made = log_sum(k, f, error / total)
     return copysign(with_limits(total, made), x)

@@ -2,7 +2,7 @@
 
 from jacana.kernel.expr import Expr
 from jacana.kernel.math.define import INF, elementary, maximum, minimum, select, sqrt
-from jacana.kernel.math.logarithm import log_sum, log_tail, split, with_limits
+from jacana.kernel.math.logarithm import log_sum, split, with_limits
 from jacana.kernel.math.pairs import fast_two_sum, two_product
 
 # (limit, exponent): above the first limit and below the second, coordinates are multiplied by
@@ -50,7 +50,6 @@ def log_hypot(x: Expr, y: Expr) -> Expr:
     """log(sqrt(x**2 + y**2)), also where that is close to zero."""
     norm = Norm(x, y)
     k, m = split(norm.square)
-    f = m - 1.0
-    tail = log_tail(f) + norm.square_low / norm.square
-    made = 0.5 * log_sum(k - 2.0 * norm.exponent, f, tail)
+    extra = norm.square_low / norm.square
+    made = 0.5 * log_sum(k - 2.0 * norm.exponent, m - 1.0, extra)
     return select(norm.is_infinite, INF, with_limits(norm.square, made))
