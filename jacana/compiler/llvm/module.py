@@ -16,7 +16,7 @@ from jacana.kernel import ir
 
 SYMBOL = "kernel"
 # Statements that calls may add to a kernel before functions are compiled apart.
-INLINE_LIMIT = 600
+INLINE_LIMIT = 320
 # With more parameters than this each is read where it is used: registers would not hold them.
 PARAMS_AT_START = 24
 

@@ -297,17 +297,48 @@ def _div(on: Operator, type: str, signed: bool, args: Sequence[str]) -> str:
     zero = on.compare("eq", y, on.const(0))
     if on.width > 1 and ir.WIDTH[type] <= 32:
         quotient = _divide_as_floats(on, signed, x, y)
-    elif signed:
-        special = on.code.let(
-            f"or {vector_type('i1', on.width)} {zero}, {on.compare('eq', y, on.const(-1))}"
-        )
-        quotient = on.op("sdiv", x, on.select(special, on.const(1), y))
+    elif on.width > 1:
+        quotient = _divide_long(on, signed, x, y)
     else:
-        quotient = on.op("udiv", x, on.select(zero, on.const(1), y))
+        quotient = _divide_exactly(on, signed, x, y)
     if signed:
         negated = on.op("sub", on.const(0), x)
         quotient = on.select(on.compare("eq", y, on.const(-1)), negated, quotient)
     return on.select(zero, on.const(-1), quotient)
+
+
+def _divide_exactly(on: Operator, signed: bool, x: str, y: str) -> str:
+    """The quotient by the instruction, with another divisor where it would fault."""
+    faults = on.compare("eq", y, on.const(0))
+    if signed:
+        overflows = on.compare("eq", y, on.const(-1))
+        faults = on.code.let(f"or {vector_type('i1', on.width)} {faults}, {overflows}")
+    return on.op("sdiv" if signed else "udiv", x, on.select(faults, on.const(1), y))
+
+
+def _divide_long(on: Operator, signed: bool, x: str, y: str) -> str:
+    """The quotient of 64-bit integers, as doubles if all are below 2**51 in magnitude.
+
+    There is no vector instruction for the division of integers.
+    """
+    code, width = on.code, on.width
+    sizes, limit = [x, y], 1 << 51
+    if signed:
+        sizes, limit = [on.op("add", v, on.const(limit)) for v in sizes], 2 * limit
+    large = [on.compare("uge", v, on.const(limit)) for v in sizes]
+    either = code.let(f"or {vector_type('i1', width)} {large[0]}, {large[1]}")
+    exactly, quickly, after = code.label(), code.label(), code.label()
+    code.jump_if(code.any(either, width), exactly, quickly)
+    code.start(exactly)
+    exact = _divide_exactly(on, signed, x, y)
+    code.jump(after)
+    code.start(quickly)
+    double = on.other("double")
+    quotient = double.op("fdiv", *(on.cast("sitofp", "double", v) for v in (x, y)))
+    quick = double.cast("fptosi", "i64", quotient)
+    code.jump(after)
+    code.start(after)
+    return code.phi(on.vector, (exact, exactly), (quick, quickly))
 
 
 def _divide_as_floats(on: Operator, signed: bool, x: str, y: str) -> str:

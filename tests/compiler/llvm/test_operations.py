@@ -148,3 +148,21 @@ def test_float64_to_bfloat16(rng):
     run(compiled(w.kernel()), w.arrays, w.param_values, 0, len(x))
     with np.errstate(all="ignore"):
         same(w.arrays[1], x.astype(ml_dtypes.bfloat16), "bfloat16")
+
+
+@pytest.mark.parametrize("type", ["int64", "uint64", "index"])
+def test_quotients_next_to_integers(type, rng):
+    """Multiples of the divisor and their neighbours, small and where doubles are exact no more."""
+    w = KernelWriter()
+    y = rng.integers(1, 1 << 26, 160)
+    factor = rng.integers(1, 1 << 25, 160)
+    factor[::16] <<= 20  # one lane that is too large for doubles sends all of them another way
+    x = y * factor + rng.integers(-1, 2, 160)
+    if type != "uint64":
+        x, y = x * rng.choice([-1, 1], 160), y * rng.choice([-1, 1], 160)
+    a, b = w.buffer(np.roll(x, 80), type), w.buffer(np.roll(y, 80), type)
+    with w.loop(w.index(160), "vector", True) as i:
+        for operation in ("div", "rem"):
+            made = w.graph.op(operation, w.graph.load(a, i), w.graph.load(b, i))
+            w.store(w.output(160, type), i, made)
+    w.check((0, 160), (3, 150))
