@@ -81,7 +81,9 @@ class JaxprEqn:
 class Jaxpr:
     """A program from constvars and invars to outvars; never changed after it is made."""
 
-    __slots__ = ("constvars", "invars", "outvars", "eqns", "debug_name", "_key", "__weakref__")
+    __slots__ = (
+        "constvars", "invars", "outvars", "eqns", "debug_name", "derived", "_key", "__weakref__",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -94,6 +96,8 @@ class Jaxpr:
         self.constvars, self.invars = list(constvars), list(invars)
         self.outvars, self.eqns = list(outvars), list(eqns)
         self.debug_name = debug_name
+        # Programs derived from this one by transformations, so that each is derived once.
+        self.derived: dict[Any, Any] = {}
         self._key: Any = None
 
     @property
@@ -115,6 +119,13 @@ class Jaxpr:
             return self
         invars = [*self.constvars, *self.invars]
         return Jaxpr([], invars, self.outvars, self.eqns, self.debug_name)
+
+    def with_constvars_as_inputs_kept(self) -> "Jaxpr":
+        """The same as one object for the life of this jaxpr."""
+        found = self.derived.get("inputs")
+        if found is None:
+            found = self.derived["inputs"] = self.with_constvars_as_inputs()
+        return found  # type: ignore[no-any-return]
 
     @property
     def key(self) -> Any:

@@ -70,6 +70,15 @@ class Primitive:
     batch: Any
     lower: Any
 
+    # Entry points for primitives that hold programs; each replaces the rule named after it.
+    # jvp_rule(primals, tangents, params) -> (out, tangent of out)
+    jvp_rule: Any = None
+    # linearize_rule(primals, nonzero, params) -> (out, record); record maps the nonzero tangents,
+    # variables of the tape that is current, to the tangents of out.
+    linearize_rule: Any = None
+    # batch_rule(trace, values, axes, params) -> (out, axes of out)
+    batch_rule: Any = None
+
     def __init__(self) -> None:
         missing = [r for r in RULES if getattr(type(self), r, None) is None]
         if missing:
@@ -92,6 +101,14 @@ class Primitive:
     def effects(self, params: dict[str, Any]) -> frozenset[str]:
         """What running it does beyond computing its outputs (nothing for most)."""
         return frozenset()
+
+    def shown_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The params that a printed program shows."""
+        return params
+
+    def axis_names(self, params: dict[str, Any]) -> tuple[Any, ...]:
+        """The named axes that an equation communicates over."""
+        return ()
 
     def callee(self, params: dict[str, Any]) -> "Jaxpr | None":
         """The program, of the operands alone, that an equation stands for if it is a plain call."""

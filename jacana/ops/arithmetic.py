@@ -6,7 +6,9 @@ import numpy as np
 
 from jacana import ops
 from jacana.core import dtypes
+from jacana.kernel.expr import Expr
 from jacana.ops.families import (
+    INTEGER,
     NUMERIC,
     REAL,
     Elementwise,
@@ -14,6 +16,7 @@ from jacana.ops.families import (
     gather_in,
     is_linear,
     like,
+    not_differentiable,
     not_linear,
     spread,
 )  # fmt: skip
@@ -114,7 +117,9 @@ class Div(Elementwise):
         return in_own_type(np.divide, x, y)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any, y: Any) -> Any:
-        return ops.div(t, y) if i == 0 else ops.mul(ops.neg(t), ops.div(out, y))
+        if i == 0:
+            return ops.div(t, y)
+        return ops.mul(ops.mul(ops.neg(t), x), ops.integer_pow(y, y=-2))
 
     def transpose(self, ct: Any, x: Any, y: Any) -> list[Any]:
         return [gather_in(ops.div(ct, y), x), None]
@@ -145,6 +150,23 @@ class Rem(Elementwise):
 
     def element(self, x: Any, y: Any) -> Any:
         return x % y
+
+
+class MulHi(Elementwise):
+    """The upper half of the double-width product of integers."""
+
+    name = "mulhi"
+    kinds = INTEGER
+    jvp = not_differentiable
+    transpose = not_linear
+
+    def reference(self, x: Any, y: Any) -> Any:
+        width = dtypes.bit_width(x.dtype)
+        product = np.multiply(x.astype(object), y.astype(object))
+        return np.asarray(product >> width, object).astype(x.dtype)
+
+    def element(self, x: Expr, y: Expr) -> Expr:
+        return x.graph.op("mulhi", x, y)
 
 
 class Square(Function):
@@ -190,3 +212,4 @@ mul = Mul()
 div = Div()
 rem = Rem()
 square = Square()
+mulhi = MulHi()

@@ -1,0 +1,116 @@
+"""grad and value_and_grad."""
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jacana.api.arguments import (
+    Argnums,
+    check_callable,
+    check_differentiable,
+    flatten_arrays,
+    name_of,
+    split_argnums,
+    update_arguments,
+)
+from jacana.api.pullback import linearize_tree
+from jacana.core import dtypes, tree
+from jacana.core.errors import NotAnArrayError
+from jacana.core.values import aval_of, is_array_like
+
+
+def value_and_grad(
+    fun: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[..., Any]:
+    """A function giving both the value of `fun` and its gradient in the arguments `argnums`.
+
+    `fun` must return a real scalar (with has_aux: a pair of it and anything else). The gradient has
+    the structure of the argument; a tuple of them if argnums is one.
+
+    >>> value_and_grad(lambda x: x * x)(3.0)
+    (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
+    """
+    check_callable(fun, "value_and_grad")
+
+    @functools.wraps(fun, assigned=("__name__", "__qualname__", "__doc__", "__module__"))
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        numbers, chosen = split_argnums(args, argnums, "value_and_grad")
+        leaves, structure = flatten_arrays(tuple(chosen), "grad")
+        check_differentiable(leaves, "grad", holomorphic, allow_int)
+
+        def flat(*xs: Any) -> Any:
+            replaced = update_arguments(args, numbers, structure.unflatten(xs))
+            return fun(*replaced, **kwargs)
+
+        out, aux, pullback = linearize_tree(flat, leaves, has_aux, name_of(fun))
+        value = out.unflatten(pullback.outs)
+        check_scalar(fun, value, holomorphic)
+        one = np.ones((), aval_of(value).dtype)[()]
+        gradients = structure.unflatten(pullback.instantiated([one]))
+        gradient = gradients[0] if isinstance(argnums, int) else gradients
+        return ((value, aux), gradient) if has_aux else (value, gradient)
+
+    return value_and_gradient
+
+
+def grad(
+    fun: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[..., Any]:
+    """A function giving the gradient of the scalar function `fun` in the arguments `argnums`.
+
+    Raises TypeError for integer arguments (unless allow_int) and for results that are not real
+    scalars.
+
+    >>> grad(lambda x: x ** 3)(2.0)
+    Array(12., dtype=float32, weak_type=True)
+    """
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
+
+    @functools.wraps(fun, assigned=("__name__", "__qualname__", "__doc__", "__module__"))
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, result = both(*args, **kwargs)
+        return (result, value[1]) if has_aux else result
+
+    return gradient
+
+
+def check_scalar(function: Callable[..., Any], value: Any, holomorphic: bool) -> None:
+    """TypeError if a function whose gradient is wanted did not return a scalar to differentiate."""
+    if not is_array_like(value):
+        leaves = tree.leaves(value)
+        if leaves and leaves[0] is not value:
+            raise TypeError(
+                f"Gradient only defined for scalar-output functions. {name_of(function)} returned "
+                f"{tree.structure(value)}. Return one number, or (number, anything) with has_aux."
+            )
+        raise NotAnArrayError(value, f"grad (the result of {name_of(function)})")
+    aval = aval_of(value)
+    if aval.shape:
+        raise TypeError(
+            f"Gradient only defined for scalar-output functions. Output of {name_of(function)} had "
+            f"shape: {aval.shape}. Sum it first, or use jacrev for the Jacobian."
+        )
+    if dtypes.is_complex(aval.dtype) and not holomorphic:
+        raise TypeError(
+            f"grad requires real-valued outputs (output dtype that is a sub-dtype of np.floating), "
+            f"but got {aval.dtype.name}. For holomorphic differentiation, pass holomorphic=True. "
+            f"For differentiation of non-holomorphic functions involving complex outputs, use vjp "
+            f"directly."
+        )
+    if not dtypes.is_differentiable(aval.dtype):
+        raise TypeError(
+            f"grad requires real- or complex-valued outputs (output dtype that is a sub-dtype of "
+            f"np.inexact), but got {dtypes.name(aval.dtype)}. If you want to differentiate, "
+            f"convert the result with astype(float)."
+        )

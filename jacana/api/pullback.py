@@ -1,0 +1,120 @@
+"""Reverse mode at a point: a function's outputs and the pullback of cotangents to its inputs."""
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jacana.core import dtypes, tree
+from jacana.core.errors import NotAnArrayError
+from jacana.core.evaluate import evaluate
+from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
+from jacana.core.trace import Tracer, is_eager
+from jacana.core.values import aval_of, is_array_like
+from jacana.higher_order.call import bind_jit, transpose_program
+from jacana.ops.shape import zeros
+from jacana.transforms.linearize import Linearized, linearize
+from jacana.transforms.transpose import transpose
+
+# Linear programs that are equal share their transposes.
+_by_structure: dict[Any, Jaxpr] = {}
+
+
+def shared(jaxpr: Jaxpr) -> Jaxpr:
+    """The first jaxpr of this structure, on which derived programs are kept."""
+    return _by_structure.setdefault(jaxpr.key, jaxpr)
+
+
+class Pullback:
+    """The linear map of a function at a point, run forwards or backwards."""
+
+    __slots__ = ("outs", "_linear", "_inputs")
+
+    def __init__(self, linear: Linearized, inputs: Sequence[Any]):
+        self.outs = linear.outs
+        self._linear = linear
+        self._inputs = inputs
+
+    def pull(self, cotangents: Sequence[Any]) -> list[Any]:
+        """Cotangents of the inputs, None where zero, from those of the outputs (None: zero)."""
+        linear = self._linear
+        cts = [
+            ct for ct, nz in zip(cotangents, linear.nonzero, strict=False) if nz
+        ]  # outputs beyond those that are differentiated have no cotangents
+        found = iter(self._pull_tangents(cts))
+        return [next(found) if self._is_differentiated(x) else None for x in self._inputs]
+
+    def _is_differentiated(self, x: Any) -> bool:
+        return dtypes.is_differentiable(aval_of(x).dtype)
+
+    def _pull_tangents(self, cts: list[Any]) -> list[Any]:
+        jaxpr, residuals = self._linear.jaxpr, self._linear.residuals
+        concrete = is_eager() and not any(isinstance(r, Tracer) for r in (*residuals, *cts))
+        if not concrete:
+            return transpose(jaxpr, residuals, cts)
+        flat = shared(jaxpr).with_constvars_as_inputs_kept()
+        n = len(residuals)
+        linear = (False,) * n + (True,) * len(jaxpr.invars)
+        program, found = transpose_program(flat, linear, tuple(ct is not None for ct in cts))
+        outs = iter(bind_jit(program, "backward", [*residuals, *[c for c in cts if c is not None]]))
+        return [next(outs) if f else None for f in found[n:]]
+
+    def instantiated(self, cotangents: Sequence[Any]) -> list[Any]:
+        """Cotangents of the inputs with zeros as arrays (of dtype float0 for integer inputs)."""
+        return [
+            zero_cotangent(x) if ct is None else ct
+            for x, ct in zip(self._inputs, self.pull(cotangents), strict=True)
+        ]
+
+    def push(self, tangents: Sequence[Any]) -> list[Any]:
+        """Tangents of the outputs from those of the inputs."""
+        linear = self._linear
+        given = [
+            t for t, x in zip(tangents, self._inputs, strict=True) if self._is_differentiated(x)
+        ]
+        if is_eager() and not any(isinstance(r, Tracer) for r in (*linear.residuals, *given)):
+            closed = ClosedJaxpr(shared(linear.jaxpr).with_constvars_as_inputs_kept())
+            found = iter(bind_jit(closed, "pushforward", [*linear.residuals, *given]))
+        else:
+            found = iter(evaluate(linear.jaxpr, linear.residuals, given))
+        return [
+            next(found) if nz else zero_cotangent(o)
+            for nz, o in zip(linear.nonzero, linear.outs, strict=False)
+        ]
+
+
+def zero_cotangent(x: Any) -> Any:
+    """The zero in the tangent space of x."""
+    aval = aval_of(x).to_tangent_aval()
+    if aval.dtype == dtypes.float0:
+        return np.zeros(aval.shape, dtypes.float0)
+    return zeros(aval.shape, aval.dtype)
+
+
+def linearize_tree(
+    function: Callable[..., Any], leaves: Sequence[Any], has_aux: bool, name: str
+) -> tuple[Any, Any, Pullback]:
+    """The structure of a function's result, its auxiliary result, and its pullback."""
+    structures: list[Any] = []
+    auxiliary: list[Any] = []
+
+    def flat(*xs: Any) -> list[Any]:
+        out = function(*xs)
+        if has_aux:
+            if not isinstance(out, tuple) or len(out) != 2:
+                raise TypeError(
+                    f"{name} with has_aux=True must return a pair (output, auxiliary data), but "
+                    f"returned {type(out).__name__}."
+                )
+            out, aux = out
+            auxiliary[:] = tree.flatten(aux)
+        flat_out, structure = tree.flatten(out)
+        for x in flat_out:
+            if not is_array_like(x):
+                raise NotAnArrayError(x, f"a function that is differentiated ({name}) as a result")
+        structures.append(structure)
+        return [*flat_out, *(auxiliary[0] if has_aux else [])]
+
+    linear = linearize(flat, leaves, outputs=lambda: structures[0].num_leaves)
+    count = structures[0].num_leaves
+    aux = auxiliary[1].unflatten(linear.outs[count:]) if has_aux else None
+    return structures[0], aux, Pullback(linear._replace(outs=linear.outs[:count]), leaves)

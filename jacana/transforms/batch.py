@@ -1,0 +1,120 @@
+"""Batch: a trace whose values may have one more axis than the program sees."""
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from jacana.core.primitive import Primitive
+from jacana.core.source import Source
+from jacana.core.trace import Trace, Tracer, current, swap_current
+from jacana.core.values import aval_of
+from jacana.ops.families import move_axis, spread_axis
+
+
+class BatchTracer(Tracer):
+    """A value with a batch axis that its aval does not show."""
+
+    __slots__ = ("value", "axis")
+
+    def __init__(self, trace: "BatchTrace", value: Any, axis: int):
+        self._trace, self.value, self.axis = trace, value, axis
+        aval = aval_of(value)
+        shape = aval.shape[:axis] + aval.shape[axis + 1 :]
+        self.aval = aval.update(shape=shape)
+
+    def origin(self) -> Source | None:
+        return self.value.origin() if isinstance(self.value, Tracer) else None
+
+
+class BatchTrace(Trace):
+    """Applies batching rules; batched values are computed by the parent trace."""
+
+    __slots__ = ("parent", "size", "axis_name")
+
+    def __init__(self, parent: Trace, size: int, axis_name: Any = None):
+        super().__init__()
+        self.parent, self.size, self.axis_name = parent, size, axis_name
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        values, axes, mine = [], [], False
+        for x in args:
+            if type(x) is BatchTracer and x._trace is self:
+                values.append(x.value)
+                axes.append(x.axis)
+                mine = True
+            else:
+                values.append(x)
+                axes.append(None)
+        over_axis = self.axis_name is not None and self.axis_name in primitive.axis_names(params)
+        if not mine and not over_axis:
+            return self.parent.process(primitive, args, params)
+        previous = swap_current(self.parent)
+        try:
+            if primitive.batch_rule is not None:
+                out, out_axes = primitive.batch_rule(self, values, axes, params)
+            else:
+                out, out_axes = primitive.batch(self.size, values, axes, **params)
+        finally:
+            swap_current(previous)
+        if not primitive.multiple_results:
+            return out if out_axes is None else BatchTracer(self, out, out_axes)
+        if out_axes is None or isinstance(out_axes, int):
+            out_axes = [out_axes] * len(out)
+        return [
+            o if a is None else BatchTracer(self, o, a) for o, a in zip(out, out_axes, strict=True)
+        ]
+
+
+def batch(
+    function: Callable[..., Sequence[Any]],
+    size: int,
+    args: Sequence[Any],
+    axes: Sequence[int | None],
+    axis_name: Any = None,
+) -> tuple[list[Any], list[int | None]]:
+    """Outputs of a flat function on batched arguments, and their batch axes (None: unbatched)."""
+    trace = BatchTrace(current(), size, axis_name)
+    tracers = [
+        x if a is None else BatchTracer(trace, x, a) for x, a in zip(args, axes, strict=True)
+    ]
+    previous = swap_current(trace)
+    try:
+        outs = function(*tracers)
+    finally:
+        swap_current(previous)
+        trace.alive = False
+    values: list[Any] = []
+    out_axes: list[int | None] = []
+    for o in outs:
+        mine = type(o) is BatchTracer and o._trace is trace
+        values.append(o.value if mine else o)
+        out_axes.append(o.axis if mine else None)
+    return values, out_axes
+
+
+def to_axis(value: Any, axis: int | None, wanted: int | None, size: int) -> Any:
+    """A batched (or unbatched) value with its batch axis at `wanted`."""
+    if axis is None:
+        return value if wanted is None else move_axis(spread_axis(value, size), 0, wanted)
+    assert wanted is not None
+    return move_axis(value, axis, wanted % np.ndim(value) if wanted < 0 else wanted)
+
+
+def named_axes() -> Iterator[tuple[Any, int]]:
+    """Names and sizes of the vmapped axes that the current trace is inside of, innermost first."""
+    trace: Trace | None = current()
+    while trace is not None:
+        if isinstance(trace, BatchTrace) and trace.axis_name is not None:
+            yield trace.axis_name, trace.size
+        trace = getattr(trace, "parent", None)
+
+
+def axis_size(name: Any) -> int:
+    """The size of a named axis; NameError if there is none of that name."""
+    for known, size in named_axes():
+        if known == name:
+            return size
+    raise NameError(
+        f"unbound axis name: {name}. The following axis names are available: "
+        f"{[n for n, _ in named_axes()]}. Give vmap the axis_name."
+    )

@@ -1,0 +1,145 @@
+"""Forward mode: a trace that carries tangents beside values. Zero tangents are None throughout."""
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jacana import ops
+from jacana.core import dtypes
+from jacana.core.primitive import Inapplicable, Primitive
+from jacana.core.source import Source
+from jacana.core.trace import Trace, Tracer, current, swap_current
+from jacana.core.values import aval_of
+from jacana.ops.shape import zeros
+
+
+class JVPTracer(Tracer):
+    """A value with a nonzero tangent."""
+
+    __slots__ = ("primal", "tangent")
+
+    def __init__(self, trace: Trace, primal: Any, tangent: Any):
+        self._trace, self.primal, self.tangent = trace, primal, tangent
+        self.aval = aval_of(primal)
+
+    def concrete(self) -> Any:
+        primal = self.primal
+        return primal.concrete() if isinstance(primal, Tracer) else primal
+
+    def origin(self) -> Source | None:
+        return self.primal.origin() if isinstance(self.primal, Tracer) else None
+
+
+class JVPTrace(Trace):
+    """Applies jvp rules; values and tangents are computed by the parent trace."""
+
+    __slots__ = ("parent",)
+
+    def __init__(self, parent: Trace):
+        super().__init__()
+        self.parent = parent
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        mine = False
+        primals, tangents = [], []
+        for x in args:
+            if type(x) is JVPTracer and x._trace is self:
+                primals.append(x.primal)
+                tangents.append(x.tangent)
+                mine = True
+            else:
+                primals.append(x)
+                tangents.append(None)
+        if not mine:
+            return self.parent.process(primitive, args, params)
+        previous = swap_current(self.parent)
+        try:
+            out, out_tangents = self.apply(primitive, primals, tangents, params)
+        finally:
+            swap_current(previous)
+        if primitive.multiple_results:
+            return [
+                o if t is None else JVPTracer(self, o, t)
+                for o, t in zip(out, out_tangents, strict=True)
+            ]
+        return out if out_tangents is None else JVPTracer(self, out, out_tangents)
+
+    def apply(
+        self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: dict[str, Any]
+    ) -> tuple[Any, Any]:
+        """Output and its tangent (lists of them with multiple results)."""
+        rule = primitive.jvp_rule
+        if rule is not None:
+            return rule(primals, tangents, params)  # type: ignore[no-any-return]
+        return jvp_by_operand(primitive, primals, tangents, params)
+
+
+def jvp_by_operand(
+    primitive: Primitive, primals: list[Any], tangents: list[Any], params: dict[str, Any]
+) -> tuple[Any, Any]:
+    """The sum of what each operand's tangent contributes."""
+    out = primitive(*primals, **params)
+    if isinstance(type(primitive).jvp, Inapplicable):
+        return out, [None] * len(out) if primitive.multiple_results else None
+    if primitive.multiple_results:
+        total: list[Any] = [None] * len(out)
+        for i, t in enumerate(tangents):
+            if t is not None:
+                parts = primitive.jvp(i, t, out, *primals, **params)
+                total = [add_tangents(a, b) for a, b in zip(total, parts, strict=True)]
+        kept = [t if has_tangents(o) else None for t, o in zip(total, out, strict=True)]
+        return out, kept
+    result = None
+    if has_tangents(out):
+        for i, t in enumerate(tangents):
+            if t is not None:
+                result = add_tangents(result, primitive.jvp(i, t, out, *primals, **params))
+    return out, result
+
+
+def has_tangents(x: Any) -> bool:
+    """Whether values like x can have nonzero tangents."""
+    return dtypes.is_differentiable(aval_of(x).dtype)
+
+
+def add_tangents(a: Any, b: Any) -> Any:
+    if a is None:
+        return b
+    return a if b is None else ops.add_any(a, b)
+
+
+def instantiate(tangent: Any, like: Any) -> Any:
+    """The tangent, or zeros of the type of the value it belongs to."""
+    if tangent is not None:
+        return tangent
+    aval = aval_of(like).to_tangent_aval()
+    return zeros(aval.shape, aval.dtype)
+
+
+def jvp(
+    function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    """Outputs of a flat function and their tangents, None where zero, as the tangents given."""
+    trace = JVPTrace(current())
+    args = [
+        p if t is None else JVPTracer(trace, p, t) for p, t in zip(primals, tangents, strict=True)
+    ]
+    return run_jvp(trace, function, args)
+
+
+def run_jvp(
+    trace: JVPTrace, function: Callable[..., Sequence[Any]], args: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    previous = swap_current(trace)
+    try:
+        outs = function(*args)
+    finally:
+        swap_current(previous)
+        trace.alive = False
+    primals_out, tangents_out = [], []
+    for o in outs:
+        if type(o) is JVPTracer and o._trace is trace:
+            primals_out.append(o.primal)
+            tangents_out.append(o.tangent)
+        else:
+            primals_out.append(o)
+            tangents_out.append(None)
+    return primals_out, tangents_out

@@ -1,0 +1,74 @@
+"""Transpose: run a linear program backwards, from cotangents of its outputs to those of its inputs.
+
+Zero cotangents are None and reach no rule.
+"""
+from collections.abc import Sequence
+from typing import Any
+
+from jacana import ops
+from jacana.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from jacana.core.primitive import Inapplicable, Linear
+
+
+def backward_pass(
+    jaxpr: Jaxpr, known: dict[Var, Any], cotangents: Sequence[Any]
+) -> dict[Var, Any]:
+    """Cotangents of the variables that are not known, given those of the outputs.
+
+    `known` has the values of constvars and of inputs that the program is not linear in. It gets the
+    values of all equations that depend on known variables alone.
+    """
+    linear_eqns = [e for e in jaxpr.eqns if not _run_if_known(e, known)]
+    found: dict[Var, Any] = {}
+    for out, ct in zip(jaxpr.outvars, cotangents, strict=True):
+        _accumulate(found, out, ct, known)
+    for eqn in reversed(linear_eqns):
+        cts = [found.pop(v, None) for v in eqn.outvars]
+        if any(ct is not None for ct in cts):
+            _transpose_equation(eqn, known, cts, found)
+    return found
+
+
+def _run_if_known(eqn: JaxprEqn, known: dict[Var, Any]) -> bool:
+    for a in eqn.invars:
+        if not isinstance(a, Literal) and a not in known:
+            return False
+    args = [a.val if isinstance(a, Literal) else known[a] for a in eqn.invars]
+    out = eqn.primitive(*args, **eqn.params)
+    known.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=True))
+    return True
+
+
+def _accumulate(found: dict[Var, Any], atom: Atom, ct: Any, known: dict[Var, Any]) -> None:
+    if ct is None or isinstance(atom, Literal) or atom in known:
+        return
+    old = found.get(atom)
+    found[atom] = ct if old is None else ops.add_any(old, ct)
+
+
+def _transpose_equation(
+    eqn: JaxprEqn, known: dict[Var, Any], cts: list[Any], found: dict[Var, Any]
+) -> None:
+    primitive = eqn.primitive
+    if isinstance(type(primitive).transpose, Inapplicable):
+        raise NotImplementedError(
+            f"Transpose rule (for reverse-mode differentiation) for '{primitive.name}' is not "
+            f"there: {type(primitive).transpose.reason}."
+        )
+    operands = [
+        a.val if isinstance(a, Literal) else known[a] if a in known else Linear(a.aval)
+        for a in eqn.invars
+    ]
+    ct = cts if primitive.multiple_results else cts[0]
+    results = primitive.transpose(ct, *operands, **eqn.params)
+    for atom, result in zip(eqn.invars, results, strict=True):
+        _accumulate(found, atom, result, known)
+
+
+def transpose(
+    jaxpr: Jaxpr, residuals: Sequence[Any], cotangents: Sequence[Any]
+) -> list[Any]:
+    """Cotangents of the inputs of a linear jaxpr, None where zero."""
+    known = dict(zip(jaxpr.constvars, residuals, strict=True))
+    found = backward_pass(jaxpr, known, cotangents)
+    return [found.get(v) for v in jaxpr.invars]
