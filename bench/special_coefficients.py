@@ -119,6 +119,11 @@ def digamma_rest(u: mpf) -> mpf:
     return (mpmath.log(x) - 1 / (2 * x) - mpmath.psi(0, x)) * x * x
 
 
+def trigamma_rest(u: mpf) -> mpf:
+    x = 1 / mpmath.sqrt(u)
+    return (mpmath.psi(1, x) - 1 / x - 1 / (2 * x * x)) * x**3
+
+
 def bessel_small(order: int) -> Function:
     return lambda t: mpmath.besseli(order, 2 * mpmath.sqrt(t)) / mpmath.sqrt(t) ** order
 
@@ -149,6 +154,7 @@ FITS = {
     "STIRLING": Fit(stirling_rest, 1e-20, mpf(1) / 64, 52),
     "DIGAMMA_AT_ROOT": Fit(lambda x: mpmath.psi(0, x) / (x - ROOT), 1, 2, 57, centred=True),
     "DIGAMMA_LARGE": Fit(digamma_rest, 1e-20, mpf(1) / 64, 50),
+    "TRIGAMMA_LARGE": Fit(trigamma_rest, 1e-20, mpf(1) / 64, 50),
     "SIN_PI": Fit(by_square(lambda x: mpmath.sin(mp.pi * x), 1), ZERO, 0.25, 58),
     "COS_PI": Fit(by_square(lambda x: mpmath.cos(mp.pi * x)), ZERO, 0.0626, 58),
     "ATANH": Fit(

@@ -57,6 +57,11 @@ DIGAMMA_LARGE = (
     0.08333333333333333, -0.008333333333278636, 0.0039682539119537084, -0.0041666448230497,
     0.007571689620283902, -0.020697987372370493, 0.06362150587634356,
 )  # fmt: skip
+# (trigamma(x) - 1 / x - 1 / (2 x**2)) x**3 in 1 / x**2 for x >= LARGE.
+TRIGAMMA_LARGE = (
+    0.16666666666666655, -0.03333333333249287, 0.023809522943893217, -0.03333299706371194,
+    0.07569481310235808, -0.24699740954161503, 0.8586880107331692,
+)  # fmt: skip
 
 # sin(pi r) / r and cos(pi r) in r**2, for |r| <= 1 / 2 and |r| <= 1 / 4.
 SIN_PI = (
@@ -275,17 +280,56 @@ def zeta(s: Expr, q: Expr) -> Expr:
     return select((s < 1) | s.isnan() | q.isnan(), math.nan, value)
 
 
+@elementary
+def trigamma_positive(x: Expr) -> Expr:
+    y, above, below = x, x.const(0), x.const(1)
+    for _ in range(8):
+        more = y < LARGE
+        square = y * y
+        above = select(more, fma(above, square, below), above)
+        below = select(more, below * square, below)
+        y = select(more, y + 1, y)
+    inverse = 1 / y
+    square = inverse * inverse
+    far = fma(square * inverse, polynomial(square, TRIGAMMA_LARGE), fma(square, 0.5, inverse))
+    return far + above / below
+
+
+@elementary
+def trigamma_negative(x: Expr) -> Expr:
+    # trigamma(x) = pi**2 / sin(pi x)**2 - trigamma(1 - x)
+    root = math.pi / sin_pi(fraction(x))
+    return fma(root, root, -trigamma_positive(1 - x))
+
+
+@elementary
+def polygamma_by_zeta(n: Expr, x: Expr) -> Expr:
+    order = n + 1
+    series = zeta(order, x)
+    plain = gamma(order) * series
+    scaled = copysign(exp(lgamma_positive(order) + log(abs(series))), series)
+    value = select(n <= 160, plain, scaled)
+    value = select(is_odd(n), value, -value)
+    return select((n < 0) | n.ne(n.graph.op("floor", n)), math.nan, value)
+
+
+@elementary
+def trigamma(n: Expr, x: Expr) -> Expr:
+    positive, negative = trigamma_positive.function(x.type), trigamma_negative.function(x.type)
+    return x.graph.branch(x > 0, positive, negative, [x])[0]
+
+
+@elementary
+def polygamma_but_trigamma(n: Expr, x: Expr) -> Expr:
+    by_digamma = function("polygamma_by_digamma", n.type, x.type)(lambda n, x: digamma(x))
+    return x.graph.branch(n.eq(0), by_digamma, polygamma_by_zeta.function(x.type), [n, x])[0]
+
+
 @widened
 def polygamma(n: Expr, x: Expr) -> Expr:
     """The n-th derivative of digamma, n a whole number; nan for other n.
 
     Within 0.5 ulp (float32), 5 ulp (float64) for x > 0.
     """
-    order = n + 1
-    series = zeta(order, x)
-    plain = gamma(order) * series
-    scaled = exp(lgamma_positive(order) + log(series))
-    value = select(n <= 160, plain, scaled)
-    value = select(is_odd(n), value, -value)
-    value = select((n < 0) | n.ne(n.graph.op("floor", n)), math.nan, value)
-    return select(n.eq(0), digamma(x), value)
+    first, other = trigamma.function(x.type), polygamma_but_trigamma.function(x.type)
+    return x.graph.branch(n.eq(1), first, other, [n, x])[0]
