@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -160,6 +161,35 @@ def test_a_hundred_forks_while_jobs_run() -> None:
         busy.join()
     program.run(addresses)
     np.testing.assert_array_equal(source, target)
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_forks_while_another_thread_compiles() -> None:
+    """A child compiles too, although the lock of LLVM was taken when it was forked."""
+    stop = threading.Event()
+    source = "define i64 @f() {\n ret i64 7\n}"
+    native_contents.compile_object(source)
+
+    def compile_all_the_time() -> None:
+        while not stop.is_set():
+            native_contents.compile_object(source)
+
+    busy = threading.Thread(target=compile_all_the_time)
+    busy.start()
+    try:
+        for _ in range(10):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(30)
+                image = native_link.link(native_contents.compile_object(source))
+                exports = native_image.load(image)
+                result = ctypes.CFUNCTYPE(ctypes.c_int64)(exports["f"])()
+                os._exit(0 if result == 7 else 1)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        stop.set()
+        busy.join()
 
 
 def test_programs_run_while_the_interpreter_goes_down(tmp_path) -> None:

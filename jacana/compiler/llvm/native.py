@@ -8,11 +8,13 @@ import functools
 import hashlib
 import importlib
 import importlib.util
+import os
 import platform
 import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from jacana.compiler.llvm import native_image
 
@@ -26,6 +28,33 @@ def set_store(store: Store) -> None:
     _stores[:] = [store]
 
 
+# Held while code is compiled or loaded, and around a fork: a child must not inherit it taken.
+compile_lock = threading.RLock()
+_held_in_fork: list[Any] = []
+
+
+def _before_fork() -> None:
+    compile_lock.acquire()
+    llvmlite = sys.modules.get("llvmlite.binding.ffi")
+    # llvmlite has a lock of its own around every call.
+    lock = getattr(getattr(getattr(llvmlite, "lib", None), "_lock", None), "_lock", None)
+    if lock is not None:
+        lock.acquire()
+        _held_in_fork.append(lock)
+
+
+def _after_fork() -> None:
+    while _held_in_fork:
+        _held_in_fork.pop().release()
+    compile_lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )
+
+
 class Library:
     """A group of native functions that are compiled and loaded together, at first use."""
 
@@ -36,7 +65,6 @@ class Library:
     ) -> None:
         self.name = name
         self._resolve = resolve
-        self._lock = threading.RLock()
         self._addresses: Mapping[str, int] = {}
 
     def address(self, function: str) -> int:
@@ -47,7 +75,7 @@ class Library:
             return self._load()[function]
 
     def _load(self) -> Mapping[str, int]:
-        with self._lock:
+        with compile_lock:
             if not self._addresses:
                 key = f"native {self.name} {source_key()} {machine_key()}".encode()
                 image = _stores[0](key, self._compile) if _stores else self._compile()
