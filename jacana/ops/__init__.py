@@ -5,6 +5,7 @@ from jacana.ops.arithmetic import (
     add_any as add_any,
     div as div,
     mul as mul,
+    mulhi as mulhi,
     neg as neg,
     rem as rem,
     square as square,

@@ -12,6 +12,7 @@ from jacana.kernel.expr import Expr
 from jacana.kernel.math.complex import Complex
 from jacana.ops.families import (
     ANY,
+    BITS,
     ORDERED,
     Elementwise,
     gather_in,
@@ -184,9 +185,9 @@ class SelectN(Elementwise):
         which, *cases = xs
         if not cases:
             raise TypeError("select must have at least one case")
-        if which.dtype not in (dtypes.bool_, dtypes.int32, dtypes.uint32):
+        if dtypes.kind(which.dtype) not in BITS:
             raise TypeError(
-                f"select `which` must be boolean or int32 type, got {dtypes.name(which.dtype)}. "
+                f"select `which` must be boolean or integer type, got {dtypes.name(which.dtype)}. "
                 f"Compare it with something, or convert it first."
             )
         if which.dtype == dtypes.bool_ and len(cases) > 2:
@@ -230,8 +231,7 @@ class SelectN(Elementwise):
                 return build.select(which, cases[1], cases[0]) if len(cases) > 1 else cases[0]
             value = cases[-1]
             for i, case in reversed(list(enumerate(cases[:-1]))):
-                below = which <= i if which.type == "int32" else which.eq(i)
-                value = build.select(below, case, value)
+                value = build.select(which <= i, case, value)
             return value
 
         return build.elementwise(element, operands, operands[1].dtype)

@@ -240,7 +240,7 @@ def _stored_bits(dtype: Any) -> tuple[int, int]:
 
 
 def _fewer_bits(size: int, mantissa: int, kept: int) -> int:
-    """The bits of a positive float rounded to nearest, ties to even bits, with `kept` of mantissa."""
+    """The bits of a positive float rounded to `kept` bits of mantissa, ties to even bits."""
     dropped = max(mantissa - kept, 0)
     whole, rest = size >> dropped, size & (1 << dropped) - 1
     half = 1 << dropped >> 1

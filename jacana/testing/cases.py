@@ -85,9 +85,16 @@ class Cases:
 # --- makers -------------------------------------------------------------------------------------
 
 
+def plain_dtype(dtype: Any) -> np.dtype[Any]:
+    """The NumPy dtype of that name; random keys have none."""
+    found = dtypes.dtype(dtype)
+    assert isinstance(found, np.dtype)
+    return found
+
+
 def normal(*shape: int, dtype: Any = "float64") -> Maker:
     """Normally distributed numbers; complex ones in both parts."""
-    wanted = dtypes.dtype(dtype)
+    wanted = plain_dtype(dtype)
 
     def make(rng: np.random.Generator) -> Any:
         x = np.asarray(rng.normal(size=shape))
@@ -100,7 +107,7 @@ def normal(*shape: int, dtype: Any = "float64") -> Maker:
 
 def uniform(low: float, high: float, *shape: int, dtype: Any = "float64") -> Maker:
     """Numbers of low <= x < high; complex ones in both parts."""
-    wanted = dtypes.dtype(dtype)
+    wanted = plain_dtype(dtype)
 
     def make(rng: np.random.Generator) -> Any:
         x = np.asarray(rng.uniform(low, high, shape))
@@ -113,12 +120,12 @@ def uniform(low: float, high: float, *shape: int, dtype: Any = "float64") -> Mak
 
 def integers(low: int, high: int, *shape: int, dtype: Any = "int32") -> Maker:
     """Integers of low <= n < high."""
-    return lambda rng: np.asarray(rng.integers(low, high, shape)).astype(dtypes.dtype(dtype))
+    return lambda rng: np.asarray(rng.integers(low, high, shape)).astype(plain_dtype(dtype))
 
 
 def full_range(*shape: int, dtype: Any) -> Maker:
     """Integers of every size, or booleans; the first ones are the extremes, -1, 0 and 1."""
-    wanted = dtypes.dtype(dtype)
+    wanted = plain_dtype(dtype)
     if dtypes.is_bool(wanted):
         return lambda rng: np.asarray(rng.integers(0, 2, shape)).astype(wanted)
     info = dtypes.iinfo(wanted)
@@ -139,7 +146,7 @@ def full_range(*shape: int, dtype: Any) -> Maker:
 
 def special(*shape: int, dtype: Any, low: float = -np.inf, high: float = np.inf) -> Maker:
     """Zeros, infinities, nan, subnormal, tiny, huge and ordinary floats within low .. high."""
-    wanted = dtypes.dtype(dtype)
+    wanted = plain_dtype(dtype)
     info = dtypes.finfo(wanted)
     tiny, least, largest = (float(v) for v in (info.tiny, info.smallest_subnormal, info.max))
     sizes = [0.0, np.inf, np.nan, least, 7 * least, tiny, largest, 1.0, 0.5, 1.5, 2.0, 2.5, 3.0]
@@ -158,7 +165,7 @@ def special(*shape: int, dtype: Any, low: float = -np.inf, high: float = np.inf)
 
 def exactly(value: Any, dtype: Any = None) -> Maker:
     """The same array each time."""
-    array = np.asarray(value, dtypes.dtype(dtype) if dtype is not None else None)
+    array = np.asarray(value) if dtype is None else np.asarray(value).astype(plain_dtype(dtype))
     return lambda rng: array.copy()
 
 

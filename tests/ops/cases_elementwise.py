@@ -192,6 +192,7 @@ case(ops.select_n, integers(0, 3, 0), normal(0), normal(0), normal(0)).linear((1
 for p in (ops.and_, ops.or_, ops.xor):
     exact_dtypes(p, 2, INTEGERS + ("bool",))
     mixed_ranks(p, lambda *s: full_range(*s, dtype="int16"))
+exact_dtypes(ops.mulhi, 2, INTEGERS)
 exact_dtypes(ops.not_, 1, INTEGERS + ("bool",))
 for p in (ops.population_count, ops.clz):
     exact_dtypes(p, 1, INTEGERS)
