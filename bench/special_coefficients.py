@@ -4,6 +4,7 @@ Interpolation at Chebyshev points in high precision, of the lowest degree that m
 asked for, printed as a polynomial in x or, where a centre is given, in x - centre.
 """
 
+import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -208,9 +209,10 @@ def uniform_rows() -> list[list[mpf]]:
     low, high, made = mpf("-0.36"), mpf("0.29"), []
     xs = [low + (high - low) * k / 40 for k in range(41)]
     for k, row in enumerate(expansion_rows(12, 140)):
-        values = [horner(row, x) for x in xs]
+        value = functools.partial(horner, row)
+        values = [value(x) for x in xs]
         for degree in range(40):
-            c = shift(interpolate(lambda x: horner(row, x), low, high, degree), (low + high) / 2)  # noqa: B023
+            c = shift(interpolate(value, low, high, degree), (low + high) / 2)
             error = max(abs(horner(c, x) - v) for x, v in zip(xs, values))
             if error < mpf(2) ** -57 * mpf(20) ** k:
                 break

@@ -385,7 +385,8 @@ def static_bounds(code: ir.Kernel | ir.Function) -> Iterator[str]:
             case (ir.Load() | ir.Store()) as s:
                 size = _size(s.memory)
                 low, high = _static_range(s.index, site.around)
-                if (low is not None and low < 0) or (None not in (size, high) and high >= size):  # type: ignore[operator]
+                above = size is not None and high is not None and high >= size
+                if above or (low is not None and low < 0):
                     what = "unknown size" if size is None else f"{size} elements"
                     yield f"index {low}..{high} of memory of {what}"
 
