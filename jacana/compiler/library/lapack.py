@@ -12,7 +12,7 @@ from jacana.compiler.llvm import native
 
 NAMES = (
     "cholesky", "lu", "triangular_solve", "qr", "householder_product", "tridiagonal_solve",
-    "eigh", "svd", "eig", "schur",
+    "pivoted_qr", "hessenberg", "tridiagonal", "eigh", "svd", "eig", "schur",
 )  # fmt: skip
 # Multiply-adds that are worth a chunk of their own in another thread, at LAPACK's pace.
 _CHUNK = 1 << 19

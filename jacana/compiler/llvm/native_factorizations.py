@@ -149,6 +149,81 @@ def _define_tridiagonal_solve(module: Module, dtype: str) -> None:
             t.nan_unless_done(info, (x, n * k * t.reals))
 
 
+def _define_pivoted_qr(module: Module, dtype: str) -> None:
+    """bufs [a, packed: m n; pivots: n int32; taus: min(m, n)]; params [m, n]. As qr, of a with its
+    columns in the order of the pivots, which count from zero.
+    """
+    with thunk(module, "pivoted_qr", dtype, 2) as t:
+        f, m, n = t.f, t.param(0), t.param(1)
+        k = f.smaller(m, n)
+        sizes = (t.int_address(m), t.int_address(n))
+        leading, info = t.int_address(t.at_least_one(m)), t.int_address(0)
+        null, answer, routine = f.value(0, "ptr"), f.array("double", 2), f"{t.letter}geqp3"
+        asking, no_reals = t.int_address(-1), ((f.array("double", 2),) if t.is_complex else ())
+        space = (answer, asking, *no_reals)
+        t.call(module, routine, *sizes, null, leading, null, null, *space, info)
+        count = t.larger(t.asked(answer), n * 3 + 1)
+        matrix, work, reals = t.allocate(m * n * t.size, count * t.size, n * 2 * t.real_size)
+        space = (work, t.int_address(count), *((reals,) if t.is_complex else ()))
+        with f.count(t.begin, t.end) as batch:
+            a, packed = (t.item(buffer, batch, m * n, t.size) for buffer in (0, 1))
+            pivots, taus = t.item(2, batch, n, 4), t.item(3, batch, k, t.size)
+            t.transpose_in(a, matrix, m, n)
+            with f.count(0, n) as j:
+                pivots.store(f.i32(0), j)
+            t.call(module, routine, *sizes, matrix, leading, pivots, taus, *space, info)
+            with f.count(0, n) as j:
+                pivots.store(pivots.load("i32", j) - 1, j)
+            t.transpose_out(matrix, packed, m, n, m)
+            t.nan_unless_done(info, (packed, m * n * t.reals), (taus, k * t.reals))
+
+
+def _define_hessenberg(module: Module, dtype: str) -> None:
+    """bufs [a, packed: n n; taus: n - 1]; params [n]. The form above the reflectors, as gehrd."""
+    with thunk(module, "hessenberg", dtype, 1) as t:
+        f, n = t.f, t.param(0)
+        order, leading = t.int_address(n), t.int_address(t.at_least_one(n))
+        first, info, null = t.int_address(1), t.int_address(0), f.value(0, "ptr")
+        answer, routine, asking = f.array("double", 2), f"{t.letter}gehrd", t.int_address(-1)
+        sizes = (order, first, order)
+        t.call(module, routine, *sizes, null, leading, null, answer, asking, info)
+        count = t.larger(t.asked(answer), t.at_least_one(n))
+        matrix, work = t.allocate(n * n * t.size, count * t.size)
+        length, rest = t.int_address(count), n - 1
+        with f.count(t.begin, t.end) as batch:
+            a, packed = (t.item(buffer, batch, n * n, t.size) for buffer in (0, 1))
+            taus = t.item(2, batch, rest, t.size)
+            t.transpose_in(a, matrix, n, n)
+            t.call(module, routine, *sizes, matrix, leading, taus, work, length, info)
+            t.transpose_out(matrix, packed, n, n, n)
+            t.nan_unless_done(info, (packed, n * n * t.reals), (taus, rest * t.reals))
+
+
+def _define_tridiagonal(module: Module, dtype: str) -> None:
+    """bufs [a, packed: n n; d: n reals; e: n - 1 reals; taus: n - 1]; params [n, lower]. sytrd or
+    hetrd; only one triangle of a is read.
+    """
+    with thunk(module, "tridiagonal", dtype, 1) as t:
+        f, n, rest = t.f, t.param(0), t.param(0) - 1
+        sizes = (t.letter_if(t.param(1).ne(0), "L", "U"), t.int_address(n))
+        leading, info = t.int_address(t.at_least_one(n)), t.int_address(0)
+        null, answer, asking = f.value(0, "ptr"), f.array("double", 2), t.int_address(-1)
+        routine = f"{t.letter}{'hetrd' if t.is_complex else 'sytrd'}"
+        t.call(module, routine, *sizes, null, leading, null, null, null, answer, asking, info)
+        count = t.larger(t.asked(answer), t.at_least_one(n))
+        matrix, work = t.allocate(n * n * t.size, count * t.size)
+        length = t.int_address(count)
+        with f.count(t.begin, t.end) as batch:
+            a, packed = (t.item(buffer, batch, n * n, t.size) for buffer in (0, 1))
+            d, e = t.item(2, batch, n, t.real_size), t.item(3, batch, rest, t.real_size)
+            taus = t.item(4, batch, rest, t.size)
+            t.transpose_in(a, matrix, n, n)
+            results = (d, e, taus, work, length, info)
+            t.call(module, routine, *sizes, matrix, leading, *results)
+            t.transpose_out(matrix, packed, n, n, n)
+            t.nan_unless_done(info, (packed, n * n * t.reals), (d, n), (e, rest))
+
+
 FUNCTIONS = {
     "cholesky": _define_cholesky,
     "lu": _define_lu,
@@ -156,4 +231,7 @@ FUNCTIONS = {
     "qr": _define_qr,
     "householder_product": _define_householder,
     "tridiagonal_solve": _define_tridiagonal_solve,
+    "pivoted_qr": _define_pivoted_qr,
+    "hessenberg": _define_hessenberg,
+    "tridiagonal": _define_tridiagonal,
 }

@@ -94,6 +94,44 @@ def test_qr(rng, dtype: str, m: int, n: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("m", "n"), [(5, 5), (7, 4), (4, 7)])
+def test_pivoted_qr(rng, dtype: str, m: int, n: int) -> None:
+    a, k = random(rng, (BATCH, m, n), dtype), min(m, n)
+    outputs = [((m, n), dtype), ((n,), np.int32), ((k,), dtype)]
+    packed, pivots, taus = run("pivoted_qr", dtype, [m, n], [a], outputs)
+    inputs = [packed[:, :, :k], taus]
+    (q,) = run("householder_product", dtype, [m, k, k], inputs, [((m, k), dtype)])
+    ordered = np.take_along_axis(a, pivots[:, None, :].astype(int), 2)
+    close((q @ np.triu(packed[:, :k])).astype(dtype), ordered)
+    np.testing.assert_array_equal(pivots[0], scipy.linalg.qr(a[0], pivoting=True)[2])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_hessenberg(rng, dtype: str) -> None:
+    a = random(rng, (BATCH, N, N), dtype)
+    packed, taus = run("hessenberg", dtype, [N], [a], [((N, N), dtype), ((N - 1,), dtype)])
+    assert np.isfinite(taus).all()
+    for i in range(BATCH):
+        close(np.triu(packed[i], -1), scipy.linalg.hessenberg(a[i]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("lower", [0, 1])
+def test_tridiagonal(rng, dtype: str, lower: int) -> None:
+    a = random(rng, (BATCH, N, N), dtype)
+    a = a + adjoint(a)
+    outputs = [
+        ((N, N), dtype), ((N,), real(dtype)), ((N - 1,), real(dtype)), ((N - 1,), dtype),
+    ]  # fmt: skip
+    packed, d, e, taus = run("tridiagonal", dtype, [N, lower], [a], outputs)
+    assert np.isfinite(taus).all()
+    for i in range(BATCH):
+        form = np.diag(d[i]) + np.diag(e[i], 1) + np.diag(e[i], -1)
+        close(np.linalg.eigvalsh(form), np.linalg.eigvalsh(a[i]))
+        close(np.diagonal(packed[i]).real, d[i])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("left", [0, 1])
 @pytest.mark.parametrize("lower", [0, 1])
 @pytest.mark.parametrize("transpose", [0, 1, 2])
