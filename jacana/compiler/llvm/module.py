@@ -1,7 +1,8 @@
 """Kernel -> LLVM text -> object code -> the address of a function.
 
 A kernel is `i64 kernel(ptr bufs, ptr params, i64 begin, i64 end)`: pointers by Buffer.id, 8-byte
-slots by Param.index, and the range of the grid loop. It returns 0.
+slots by Param.index, and the range of the grid loop. It returns 0. `bufs` is never null, even if
+there are no buffers. Buffers may overlap where an iteration loads an element before it stores it.
 """
 
 import itertools

@@ -64,7 +64,7 @@ def attributes() -> str:
     return f'nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
 
 
-def new_machine() -> Any:
+def make_machine() -> Any:
     """A target machine; the linker takes one of its own."""
     return (
         binding()
@@ -78,13 +78,13 @@ def new_machine() -> Any:
 @functools.cache
 def machine() -> Any:
     """The target machine that compiles."""
-    return new_machine()
+    return make_machine()
 
 
 @functools.cache
 def linker() -> Any:
     """What links object code into this process; it and all that it has linked live on."""
-    return binding().create_lljit_compiler(new_machine())
+    return binding().create_lljit_compiler(make_machine())
 
 
 @functools.cache
