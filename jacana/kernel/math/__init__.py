@@ -1,7 +1,7 @@
 """Elementary functions, written once in the kernel language for float32 and float64.
 
 Each name is a function on expressions; `name.function(type)` is its ir.Function. Accuracies are in
-the docstrings, in units in the last place, as bench/accuracy.py measures them.
+the docstrings, in units in the last place, as bench/every_float.py measures them.
 """
 
 from jacana.kernel.math.exponential import exp, exp2, expm1, logistic

@@ -1,6 +1,7 @@
 """Complex numbers as pairs of expressions: arithmetic, and the elementary functions on them.
 
-Branch cuts and special values are those of C99 (Annex G), which NumPy has too.
+Branch cuts and special values are those of C99 (Annex G), which NumPy has too. The distance to the
+exact result is at most 3 epsilon of its size; that of `pow` grows with w * log(z).
 """
 
 import math

@@ -112,7 +112,10 @@ def lifted(value: Expr, count: Expr, small: Expr) -> Expr:
 
 @elementary
 def exp(x: Expr) -> Expr:
-    """e**x."""
+    """e**x.
+
+    At most 0.65 ulp, or 0.79 where the result is subnormal.
+    """
     clamped = maximum(x, LOWEST[x.type])
     reduced = reduce_exponent(clamped)
     made = lifted(reduced.value(), reduced.count, clamped < SMALL[x.type])
@@ -121,7 +124,10 @@ def exp(x: Expr) -> Expr:
 
 @elementary
 def exp2(x: Expr) -> Expr:
-    """2**x."""
+    """2**x.
+
+    At most 0.65 ulp, or 0.79 where the result is subnormal.
+    """
     f = format_of(x)
     clamped = maximum(x, -float(f.bias + f.mantissa + 1))
     reduced = reduce_binary_exponent(clamped)
@@ -135,7 +141,10 @@ EXPM1_RANGE = {"float32": (-18.0, 88.8), "float64": (-39.0, 709.9)}
 
 @elementary
 def expm1(x: Expr) -> Expr:
-    """e**x - 1, without cancellation near zero."""
+    """e**x - 1, without cancellation near zero.
+
+    At most 1.09 ulp in float32 and 1.0 in float64.
+    """
     f = format_of(x)
     low, high = EXPM1_RANGE[x.type]
     reduced = reduce_exponent(minimum(maximum(x, low), high))
@@ -155,7 +164,10 @@ def expm1_pair(reduced: Reduced, scale: Expr, base: Expr) -> Pair:
 
 @elementary
 def logistic(x: Expr) -> Expr:
-    """1 / (1 + e**-x)."""
+    """1 / (1 + e**-x).
+
+    At most 1.48 ulp.
+    """
     clamped = maximum(-abs(x), LOWEST[x.type])
     reduced = reduce_exponent(clamped)
     decay = lifted(reduced.value(), reduced.count, clamped < SMALL[x.type])

@@ -66,7 +66,10 @@ def _even_odd(reduced: Reduced, evens: Pair, odds: Pair) -> Expr:
 
 @elementary
 def sinh(x: Expr) -> Expr:
-    """(e**x - e**-x) / 2."""
+    """(e**x - e**-x) / 2.
+
+    At most 0.76 ulp in float32 and 0.8 in float64.
+    """
     size = abs(x)
     reduced = reduce_exponent(minimum(size, LARGEST[x.type]))
     up, down = _halves(reduced)
@@ -76,7 +79,10 @@ def sinh(x: Expr) -> Expr:
 
 @elementary
 def cosh(x: Expr) -> Expr:
-    """(e**x + e**-x) / 2."""
+    """(e**x + e**-x) / 2.
+
+    At most 0.74 ulp in float32 and 0.7 in float64.
+    """
     reduced = reduce_exponent(minimum(abs(x), LARGEST[x.type]))
     up, down = _halves(reduced)
     return _even_odd(reduced, fast_two_sum(up, down), fast_two_sum(up, -down))
@@ -88,7 +94,10 @@ TANH_ONE = {"float32": 10.0, "float64": 20.0}
 
 @elementary
 def tanh(x: Expr) -> Expr:
-    """(e**2x - 1) / (e**2x + 1)."""
+    """(e**2x - 1) / (e**2x + 1).
+
+    At most 1.0 ulp.
+    """
     size = minimum(abs(x), TANH_ONE[x.type])
     reduced = reduce_exponent(size + size)
     scale = reduced.scale(0)
@@ -116,7 +125,10 @@ def _log_of_sum(f: Pair, doubled: Expr | None = None) -> Expr:
 
 @elementary
 def asinh(x: Expr) -> Expr:
-    """The inverse of sinh."""
+    """The inverse of sinh.
+
+    At most 1.14 ulp in float32 and 1.0 in float64.
+    """
     size = abs(x)
     square = size * size
     # sqrt(1 + x**2) - 1
@@ -127,7 +139,10 @@ def asinh(x: Expr) -> Expr:
 
 @elementary
 def acosh(x: Expr) -> Expr:
-    """The inverse of cosh for x >= 1, else nan."""
+    """The inverse of cosh for x >= 1, else nan.
+
+    At most 0.73 ulp in float32 and 0.69 in float64.
+    """
     t, t_low = fast_two_sum(x, x.const(-1.0))
     square, error = two_product(t, t)
     twice = t + t
@@ -142,7 +157,10 @@ def acosh(x: Expr) -> Expr:
 
 @elementary
 def atanh(x: Expr) -> Expr:
-    """The inverse of tanh for -1 <= x <= 1, else nan."""
+    """The inverse of tanh for -1 <= x <= 1, else nan.
+
+    At most 0.75 ulp in float32 and 0.74 in float64.
+    """
     size = abs(x)
     rest, rest_low = fast_two_sum(1.0, -size)
     twice = size + size

@@ -46,7 +46,10 @@ def _asin_tail(u: Expr, z: Expr) -> Expr:
 
 @elementary
 def asin(x: Expr) -> Expr:
-    """The arc sine, from -pi / 2 to pi / 2."""
+    """The arc sine, from -pi / 2 to pi / 2.
+
+    At most 1.19 ulp in float32 and 1.21 in float64.
+    """
     high, low = HALF_PI[x.type]
     size = abs(x)
     big = size > 0.5
@@ -61,7 +64,10 @@ def asin(x: Expr) -> Expr:
 
 @elementary
 def acos(x: Expr) -> Expr:
-    """The arc cosine, from 0 to pi."""
+    """The arc cosine, from 0 to pi.
+
+    At most 1.14 ulp in float32 and 1.2 in float64.
+    """
     high, low = HALF_PI[x.type]
     size = abs(x)
     big, zero = size > 0.5, x.const(0.0)
@@ -100,7 +106,10 @@ def _angle(a: Expr, b: Expr) -> Pair:
 
 @elementary
 def atan(x: Expr) -> Expr:
-    """The arc tangent, from -pi / 2 to pi / 2."""
+    """The arc tangent, from -pi / 2 to pi / 2.
+
+    At most 0.89 ulp in float32 and 0.84 in float64.
+    """
     # Beyond the limit it is pi / 2 to the last digit.
     head, tail = _angle(minimum(abs(x), 1e17 if x.type == "float64" else 1e9), x.const(1.0))
     return copysign(head + tail, x)
@@ -115,7 +124,10 @@ SCALES = {
 
 @elementary
 def atan2(y: Expr, x: Expr) -> Expr:
-    """The angle of the point (x, y), from -pi to pi."""
+    """The angle of the point (x, y), from -pi to pi.
+
+    At most 1.28 ulp in float32 and 1.26 in float64.
+    """
     high, low = HALF_PI[x.type]
     largest, down, smallest, up = SCALES[x.type]
     one, zero = x.const(1.0), x.const(0.0)

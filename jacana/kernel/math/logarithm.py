@@ -73,7 +73,10 @@ def with_limits(x: Expr, made: Expr) -> Expr:
 
 @elementary
 def log(x: Expr) -> Expr:
-    """The natural logarithm."""
+    """The natural logarithm.
+
+    At most 0.72 ulp in float32 and 0.73 in float64.
+    """
     k, m = split_any(x)
     f = m - 1.0
     return with_limits(x, log_sum(k, f))
@@ -81,7 +84,10 @@ def log(x: Expr) -> Expr:
 
 @elementary
 def log1p(x: Expr) -> Expr:
-    """log(1 + x), without cancellation near zero."""
+    """log(1 + x), without cancellation near zero.
+
+    At most 0.74 ulp in float32 and 0.75 in float64.
+    """
     total, error = two_sum(x.const(1.0), x)
     k, m = split(total)
     f = m - 1.0
