@@ -1,17 +1,19 @@
 """What operands of jnp functions become: one dtype, and shapes that broadcast."""
+
+import operator
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jacana import ops
 from jacana.core import config, dtypes
 from jacana.core.avals import ShapedArray
-from jacana.core.errors import NotAnArrayError
-from jacana.core.trace import Tracer
+from jacana.core.errors import NotAnArrayError, TracerIntegerConversionError
+from jacana.core.trace import Tracer, is_eager
 from jacana.core.values import aval_of, is_array_like
-from jacana.runtime.array import Array
+from jacana.runtime.array import Array, to_array
 
 Shape = tuple[int, ...]
 
@@ -21,12 +23,81 @@ def check_operands(function: str, *xs: Any) -> None:
     for i, x in enumerate(xs):
         if type(x) is Array or isinstance(x, Tracer) or is_array_like(x):
             continue
-        if isinstance(x, list | tuple):
+        if x is None or isinstance(x, list | tuple):
             raise TypeError(
                 f"{function} requires ndarray or scalar arguments, got {type(x)} at position {i}. "
                 f"Convert it first with jnp.array."
             )
         raise NotAnArrayError(x, function, str(i))
+
+
+def as_array(function: str, x: Any) -> Any:
+    """x as an array or tracer: NumPy values and Python scalars become arrays."""
+    if type(x) is Array or isinstance(x, Tracer):
+        return x
+    check_operands(function, x)
+    return to_array(x)
+
+
+def as_arrays(function: str, *xs: Any) -> list[Any]:
+    """The operands as arrays or tracers."""
+    check_operands(function, *xs)
+    return [x if type(x) is Array or isinstance(x, Tracer) else to_array(x) for x in xs]
+
+
+def literal(value: Any, x: Any) -> Any:
+    """A scalar of x's type, weak if x is; programs hold it as a literal."""
+    aval = aval_of(x)
+    return scalar(value, aval.dtype, True) if aval.weak_type else aval.dtype.type(value)
+
+
+def kind_of(x: Any) -> str:
+    """The kind of x's dtype: bool, int, uint, float, complex or key."""
+    return dtypes.kind(aval_of(x).dtype)
+
+
+def normalized_axis(axis: Any, rank: int) -> int:
+    """The axis counted from the front; ValueError if it is out of bounds."""
+    index = operator.index(axis)
+    if not -rank <= index < rank:
+        raise ValueError(f"axis {index} is out of bounds for array of dimension {rank}")
+    return index + rank if index < 0 else index
+
+
+def normalized_axes(axes: Any, rank: int) -> tuple[int, ...]:
+    """An axis or several, counted from the front and distinct."""
+    if isinstance(axes, tuple | list):
+        found = tuple([normalized_axis(a, rank) for a in axes])
+        if len(set(found)) < len(found):
+            raise ValueError(f"duplicate value in 'axis': {tuple(axes)}")
+        return found
+    return (normalized_axis(axes, rank),)
+
+
+def canonical_shape(shape: Any) -> Shape:
+    """A size or a sequence of sizes as a tuple of Python integers."""
+    single = np.ndim(shape) == 0 if not isinstance(shape, tuple | list) else False
+    try:
+        found = (operator.index(shape),) if single else tuple([operator.index(n) for n in shape])
+    except TracerIntegerConversionError:
+        raise
+    except TypeError:
+        given = (shape,) if single else shape
+        raise TypeError(
+            f"Shapes must be 1D sequences of concrete values of integer type, got {given}. Give "
+            f"Python integers; a value that is traced must be a static argument of jit."
+        ) from None
+    if any(n < 0 for n in found):
+        raise TypeError(f"shape must have every element be nonnegative, got {found}.")
+    return found
+
+
+def refuse_out(function: str, out: Any) -> None:
+    """Arrays never change, so there is nothing to write a result to."""
+    if out is not None:
+        raise NotImplementedError(
+            f"The 'out' argument to jnp.{function} is not supported. Use the result instead."
+        )
 
 
 def result_type_of(avals: Sequence[ShapedArray]) -> tuple[Any, bool]:
@@ -38,7 +109,7 @@ def result_type_of(avals: Sequence[ShapedArray]) -> tuple[Any, bool]:
 
 
 def convert(x: Any, dtype: Any, weak: bool = False) -> Any:
-    """x with the dtype and weak type: a scalar stays a literal, an array is converted if need be."""
+    """x with the dtype and weak type: a scalar stays a literal, an array is converted."""
     if isinstance(x, bool | int | float | complex | np.generic):
         return scalar(x, dtype, weak)
     aval = aval_of(x)
@@ -146,16 +217,105 @@ def check_rank_promotion(function: str, shapes: Sequence[Shape], mode: str) -> N
     warnings.warn(message, stacklevel=4)
 
 
+# --- all of it at once ---
+
+
+class _Step(NamedTuple):
+    """What becomes of an operand: its dtype, and the shape it is broadcast to (None: its own)."""
+
+    dtype: Any
+    weak: bool
+    shape: Shape | None
+
+
+# What promotion does to operands of certain types, in each Config; None where it does nothing.
+_plans: dict[bool, dict[int, dict[tuple[ShapedArray, ...], list[_Step | None]]]] = {
+    False: {}, True: {},
+}  # fmt: skip
+# Python scalars as arrays: eager programs use few of them, again and again.
+_constants: dict[tuple[Any, ...], Array] = {}
+MAX_CONSTANTS = 4096
+
+
 def promote_args(function: str, *xs: Any) -> list[Any]:
     """Operands of one dtype and of shapes that an elementwise primitive takes."""
-    first = xs[0]
-    if type(first) is Array and all(type(x) is Array and x.aval is first.aval for x in xs):
-        return list(xs)
-    check_operands(function, *xs)
-    return broadcast_operands(function, *promote_dtypes(*xs))
+    return _promoted(function, xs, False)
 
 
 def promote_args_inexact(function: str, *xs: Any) -> list[Any]:
     """The same, in floating point."""
-    check_operands(function, *xs)
-    return broadcast_operands(function, *promote_inexact(*xs))
+    return _promoted(function, xs, True)
+
+
+def _promoted(function: str, xs: Sequence[Any], inexact: bool) -> list[Any]:
+    try:
+        avals = tuple([aval_of(x) for x in xs])
+    except NotAnArrayError:
+        check_operands(function, *xs)
+        raise
+    now = config.current()
+    plans = _plans[inexact].get(id(now))
+    if plans is None:
+        # Configs are interned and live on, so that their ids stay theirs.
+        plans = _plans[inexact].setdefault(id(now), {})
+    plan = plans.get(avals)
+    if plan is None:
+        plan = plans[avals] = _plan(function, avals, inexact)
+    return [
+        x if step is None and type(x) is Array else _stepped(x, step) for x, step in zip(xs, plan)
+    ]
+
+
+def _plan(function: str, avals: tuple[ShapedArray, ...], inexact: bool) -> list[_Step | None]:
+    dtype, weak = result_type_of(avals)
+    if inexact and not dtypes.is_differentiable(dtype):
+        dtype = inexact_dtype(dtype)
+    shapes = [a.shape for a in avals]
+    ranked = {s for s in shapes if s}
+    shape: Shape | None = None
+    if len(ranked) > 1:
+        mode = config.current().numpy_rank_promotion
+        if mode != "allow" and len({len(s) for s in ranked}) > 1:
+            check_rank_promotion(function, shapes, mode)
+        shape = broadcast_shape(function, *shapes)
+    plan: list[_Step | None] = []
+    for aval in avals:
+        wider = shape if aval.shape and aval.shape != shape else None
+        # A weakly typed operand of the right dtype serves a strong result as it is.
+        suits = aval.dtype == dtype and (aval.weak_type or not weak)
+        own = weak or (suits and aval.weak_type)
+        plan.append(None if suits and wider is None else _Step(dtype, own, wider))
+    return plan
+
+
+def _stepped(x: Any, step: _Step | None) -> Any:
+    """An operand after its step; a scalar becomes a literal, or an array in eager programs."""
+    if isinstance(x, Array | Tracer):
+        if step is None:
+            return x
+        x = convert(x, step.dtype, step.weak)
+    elif isinstance(x, np.ndarray):
+        x = to_array(x)
+        return x if step is None else _stepped(x, step)
+    elif is_eager():
+        return constant(x, step)
+    elif step is not None:
+        x = scalar(x, step.dtype, step.weak)
+    return x if step is None or step.shape is None else broadcast_to(x, step.shape)
+
+
+def constant(value: Any, step: _Step | None) -> Array:
+    """A scalar as an array, kept for the next time."""
+    # 0.0 and -0.0 are equal but not the same; so are 1, 1.0 and True.
+    sign = value != 0 or type(value) is int or str(value)
+    key = (type(value), value, sign, config.current().enable_x64, step)
+    found = _constants.get(key)
+    if found is None:
+        literal = value if step is None else scalar(value, step.dtype, step.weak)
+        found = to_array(literal)
+        if step is not None and found.weak_type != step.weak:
+            found = Array(found.aval.update(weak_type=step.weak), found.buffer)
+        if len(_constants) >= MAX_CONSTANTS:
+            _constants.clear()
+        _constants[key] = found
+    return found

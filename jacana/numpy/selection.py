@@ -1,4 +1,5 @@
 """Choosing between arrays: where, select, clip."""
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ from jacana import ops
 from jacana.core import dtypes
 from jacana.core.values import aval_of
 from jacana.numpy.promotion import (
+    as_array,
     broadcast_shape,
     broadcast_to,
     check_operands,
@@ -16,19 +18,13 @@ from jacana.numpy.promotion import (
 )
 
 
-def where(condition: Any, x: Any = None, y: Any = None, /, **options: Any) -> Any:
-    """x where the condition holds, else y; shapes broadcast and dtypes are promoted.
-
-    With the condition alone: the indices where it holds, as `nonzero`.
-    """
-    if x is None and y is None:
-        from_nonzero = getattr(ops, "nonzero", None)
-        raise NotImplementedError(f"where with one argument is nonzero: {from_nonzero}")
-    if x is None or y is None:
-        raise ValueError("Either both or neither of the x and y arguments should be provided.")
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """x where the condition holds, else y; shapes broadcast and dtypes are promoted."""
     check_operands("where", condition, x, y)
     condition = as_condition(condition)
     x, y = promote_dtypes(x, y)
+    if type(condition) is bool:
+        condition = as_array("where", condition)
     shape = broadcast_shape("where", np.shape(condition), np.shape(x), np.shape(y))
     if np.shape(condition):
         condition = broadcast_to(condition, shape)
@@ -65,11 +61,11 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     check_operands("clip", arr)
     if dtypes.is_complex(aval_of(arr).dtype):
         raise ValueError("Clip received a complex value; complex numbers have no order.")
-    result = arr
+    result = as_array("clip", arr)
     if min is not None:
         x, low = promote_args("clip", min, result)
         result = ops.max(x, low)
     if max is not None:
         x, high = promote_args("clip", max, result)
         result = ops.min(x, high)
-    return promote_args("clip", result)[0]
+    return result

@@ -1,0 +1,145 @@
+"""Devices and transfers: device_put, device_get, devices. One CPU for now."""
+
+import gc
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from jacana.core import tree
+from jacana.core.trace import Tracer
+from jacana.runtime import dispatch
+from jacana.runtime.array import Array, to_array
+from jacana.runtime.device import Device, SingleDeviceSharding, devices as known_devices
+
+
+def devices(backend: str | None = None) -> list[Device]:
+    """All devices of a platform; RuntimeError for platforms that are not there."""
+    return known_devices(backend)
+
+
+def local_devices(
+    process_index: int | None = None, backend: str | None = None, host_id: int | None = None
+) -> list[Device]:
+    """The devices of this process."""
+    return known_devices(backend)
+
+
+def device_count(backend: str | None = None) -> int:
+    """How many devices there are."""
+    return len(known_devices(backend))
+
+
+def local_device_count(backend: str | None = None) -> int:
+    """How many devices this process has."""
+    return len(known_devices(backend))
+
+
+def process_index(backend: str | None = None) -> int:
+    """The number of this process among those that compute together: there is one."""
+    return 0
+
+
+def process_count(backend: str | None = None) -> int:
+    """How many processes compute together: one."""
+    return 1
+
+
+def default_backend() -> str:
+    """The platform that arrays are made on."""
+    return "cpu"
+
+
+def device_put(
+    x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
+) -> Any:
+    """The leaves of a tree as arrays on a device.
+
+    >>> device_put(np.arange(3))
+    Array([0, 1, 2], dtype=int32)
+    """
+    check_device(device)
+    return tree.map(_put, x)
+
+
+def _put(x: Any) -> Any:
+    return x if isinstance(x, Tracer) else to_array(x)
+
+
+def check_device(device: Any) -> None:
+    """Raise ValueError unless it is None, a device, a sharding, or a tree of them."""
+    for d in tree.leaves(device):
+        if not isinstance(d, Device | SingleDeviceSharding):
+            raise ValueError(
+                f"device_put needs a device or a sharding, got {d!r} of type {type(d).__name__}. "
+                f"jax.devices() lists the devices."
+            )
+
+
+def device_get(x: Any) -> Any:
+    """The leaves of a tree as NumPy arrays."""
+    return tree.map(_get, x)
+
+
+def _get(x: Any) -> Any:
+    return np.asarray(x) if isinstance(x, Array) else x.__array__() if _converts(x) else x
+
+
+def _converts(x: Any) -> bool:
+    return hasattr(x, "__array__") and not isinstance(x, np.ndarray | np.generic)
+
+
+def block_until_ready(x: Any) -> Any:
+    """The tree itself, once its arrays are computed."""
+    for leaf in tree.leaves(x):
+        if hasattr(leaf, "block_until_ready"):
+            leaf.block_until_ready()
+    return x
+
+
+def copy_to_host_async(x: Any) -> Any:
+    """The tree itself: its memory is the host's."""
+    return x
+
+
+def live_arrays(platform: str | None = None) -> list[Array]:
+    """The arrays that are in memory."""
+    return [x for x in gc.get_objects() if type(x) is Array and not x.is_deleted()]
+
+
+def clear_caches() -> None:
+    """Forget compiled operations; what is on disk stays."""
+    dispatch.clear()
+
+
+@contextmanager
+def default_device(device: Any) -> Iterator[None]:
+    """`with default_device(d):` arrays are made on d: there is one device."""
+    check_device(device)
+    yield
+
+
+@contextmanager
+def named_scope(name: str) -> Iterator[None]:
+    """`with named_scope("name"):` names a part of a program; it changes nothing."""
+    if not isinstance(name, str):
+        raise TypeError(f"named_scope name argument must be a string, got {name!r}.")
+    yield
+
+
+def print_environment_info(return_string: bool = False) -> str | None:
+    """Versions and the machine, as a text for reports."""
+    lines = [
+        f"numpy:  {np.__version__}",
+        f"python: {sys.version}",
+        f"device info: cpu-{device_count()}, {process_count()} local devices",
+        f"platform: {platform.platform()}",
+    ]
+    text = "\n".join(lines)
+    if return_string:
+        return text
+    sys.stdout.write(text + "\n")
+    return None
