@@ -85,7 +85,7 @@ class Threefry2x32(Primitive):
             raise TypeError(
                 f"threefry2x32 needs four operands of dtype uint32, got {', '.join(map(str, xs))}."
             )
-        shape = common_shape(self.name, xs)
+        shape = joint_shape(self.name, xs)
         return ShapedArray(shape, dtypes.uint32), ShapedArray(shape, dtypes.uint32)
 
     def reference(self, *xs: Any) -> list[Any]:
@@ -107,7 +107,7 @@ class Threefry2x32(Primitive):
         return [part(0), part(1)]
 
 
-def common_shape(name: str, xs: Sequence[ShapedArray]) -> Shape:
+def joint_shape(name: str, xs: Sequence[ShapedArray]) -> Shape:
     """The shape of all operands but those of rank 0."""
     shapes = {x.shape for x in xs if x.shape}
     if len(shapes) > 1:
@@ -254,7 +254,7 @@ class RandomFoldIn(RandomKeys):
         self.check_keys(keys)
         if data.dtype != dtypes.uint32:
             raise TypeError(f"random_fold_in needs data of dtype uint32, got {data}.")
-        return ShapedArray(common_shape(self.name, (keys, data)), keys.dtype)
+        return ShapedArray(joint_shape(self.name, (keys, data)), keys.dtype)
 
     def reference(self, keys: Any, data: Any) -> Any:
         return key_of(*threefry_arrays(words_of(keys), (np.zeros_like(data), data)))
@@ -400,7 +400,7 @@ class RandomBits(Counting):
             at = join_index(build, i[keys.ndim :], shape)
             if partitionable:
                 x, y = threefry(key, split_position(at, size))
-                return key_expression(y, x) if bit_width == 64 else (x ^ y).convert(type_)  # type: ignore[no-any-return]
+                return key_expression(y, x) if bit_width == 64 else (x ^ y).convert(type_)
             if bit_width == 64:
                 words = [paired_word(build, key, at + k, count) for k in (size, 0)]
                 return key_expression(*words)

@@ -152,7 +152,7 @@ class DynamicSlice(LinearMap):
             size, [x, indices], [axes[0], 0], dimension_numbers=numbers, slice_sizes=slice_sizes,
             unique_indices=True, indices_are_sorted=True, mode=ops.GatherScatterMode.CLIP,
             fill_value=None,
-        )  # type: ignore[no-any-return]  # fmt: skip
+        )  # fmt: skip
 
     def lower(self, build: Build, x: Tensor, *starts: Tensor, slice_sizes: Shape) -> Tensor:
         if 0 in x.shape:
@@ -242,7 +242,7 @@ class DynamicUpdateSlice(Primitive):
             size, [x, stack_starts(size, starts, axes[2:]), update], [axes[0], 0, axes[1]],
             dimension_numbers=numbers, indices_are_sorted=True, unique_indices=True,
             mode=ops.GatherScatterMode.CLIP, update_jaxpr=None, update_consts=(),
-        )  # type: ignore[no-any-return]  # fmt: skip
+        )  # fmt: skip
 
     def lower(self, build: Build, x: Tensor, update: Tensor, *starts: Tensor) -> Tensor:
         if 0 in update.shape:
