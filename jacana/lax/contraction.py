@@ -44,7 +44,7 @@ def canonical_precision(precision: PrecisionLike) -> tuple[Precision, Precision]
         default = config.current().default_matmul_precision
         return None if default is None else canonical_precision(default)
     pair = precision if isinstance(precision, tuple | list) else (precision, precision)
-    named = {**_PRECISIONS, None: Precision.DEFAULT}
+    named: dict[Any, Precision] = {**_PRECISIONS, None: Precision.DEFAULT}
     found: list[Any] = [p if isinstance(p, Precision) else named.get(p) for p in pair]
     if len(found) != 2 or not all(isinstance(p, Precision) for p in found):
         raise ValueError(

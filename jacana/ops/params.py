@@ -22,10 +22,6 @@ class WithDefaults(Primitive):
 
     bind = __call__
 
-    def shown_params(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The params that a printed program shows; JAX leaves out some that say nothing."""
-        return params
-
 
 def without_none(params: dict[str, Any], *names: str) -> dict[str, Any]:
     """The params without those of the names whose value is None."""
