@@ -1,4 +1,5 @@
 """Tensors under compilation: how one element is computed, and where the whole is stored if it is."""
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -51,10 +52,11 @@ class Tensor:
         self.position = 0
         # For a view: per axis of the operand, the bit set of this tensor's axes it is read by.
         self.axes: tuple[int, ...] = ()
-        self.size = 1
-        for n in self.shape:
-            self.size *= n
-        self.total_cost = min(own_cost + sum(r.total_cost for r in self.reads), 1e15)
+        self.size = math.prod(self.shape)
+        # What computing one element from stored tensors costs. An operand that is read by several
+        # elements is computed in an outer loop, once for all of them.
+        shares = [r.total_cost * min(1.0, r.size / max(self.size, 1)) for r in self.reads]
+        self.total_cost: float = min(own_cost + sum(shares), 1e15)
         if kind == "stored":
             self.total_cost = 0.0
 

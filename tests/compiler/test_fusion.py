@@ -1,0 +1,103 @@
+"""Fusion: what is stored and what is computed where it is read; the same bits either way."""
+
+import numpy as np
+import pytest
+
+import jacana
+import jacana.numpy as jnp
+from jacana.compiler.commands import KernelCommand, LibraryCommand
+from jacana.compiler.compile import compile_jaxpr
+
+
+def commands(function, *args):
+    """The commands of a jitted function for arguments like these."""
+    jaxpr = jacana.make_jaxpr(function)(*args).jaxpr
+    return compile_jaxpr(jaxpr.with_constvars_as_inputs()).commands
+
+
+def softmax(x):
+    e = jnp.exp(x - jnp.max(x, axis=-1, keepdims=True))
+    return e / jnp.sum(e, axis=-1, keepdims=True)
+
+
+def layernorm(x, g, b):
+    mean = jnp.mean(x, axis=-1, keepdims=True)
+    centred = x - mean
+    variance = jnp.mean(centred * centred, axis=-1, keepdims=True)
+    return centred / jnp.sqrt(variance + 1e-5) * g + b
+
+
+X = np.linspace(-3, 3, 37 * 50, dtype=np.float32).reshape(37, 50)
+G = np.linspace(0.5, 1.5, 50, dtype=np.float32)
+
+ONE_KERNEL = {
+    "chain": (lambda x: jnp.tanh(x * 2 + 1) - x, (X,)),
+    "softmax": (softmax, (X,)),
+    "layernorm": (layernorm, (X, G, G)),
+    "column sum": (lambda x: jnp.sum(x * x, axis=0), (X,)),
+    "transpose": (lambda x: x.T + 1, (X,)),
+    "slices": (lambda x: x[1:, 3] - x[:-1, 2], (X,)),
+    "two results": (lambda x: (jnp.exp(x) + 1, jnp.exp(x) * 2), (X,)),
+    "concatenate": (lambda x: jnp.concatenate([x, x + 1], axis=1) * 2, (X,)),
+}
+
+
+@pytest.mark.parametrize("name", ONE_KERNEL)
+def test_becomes_one_kernel(name):
+    function, args = ONE_KERNEL[name]
+    found = commands(function, *args)
+    assert len(found) == 1 and isinstance(found[0], KernelCommand), found
+
+
+@pytest.mark.parametrize("name", ONE_KERNEL)
+def test_jit_gives_the_bits_of_eager(name):
+    function, args = ONE_KERNEL[name]
+    arrays = [jnp.asarray(a) for a in args]
+    eager = jacana.tree.leaves(function(*arrays))
+    jitted = jacana.tree.leaves(jacana.jit(function)(*arrays))
+    for e, j in zip(eager, jitted, strict=True):
+        np.testing.assert_array_equal(np.asarray(e), np.asarray(j))
+
+
+def test_expensive_value_read_by_two_domains_is_stored_once():
+    found = commands(lambda x: (jnp.sin(x).sum(axis=0), jnp.sin(x) + 1), X)
+    assert len(found) == 2
+
+
+def test_contraction_reads_through_transposes():
+    found = commands(lambda x, y: x @ y.T, np.ones((64, 128), "f4"), np.ones((32, 128), "f4"))
+    assert [type(c) for c in found] == [LibraryCommand]
+
+
+def test_kernels_do_not_depend_on_sizes():
+    first = commands(softmax, np.ones((20, 30), "f4"))
+    second = commands(softmax, np.ones((200, 31), "f4"))
+    assert [c.key for c in first] == [c.key for c in second]
+
+
+def test_long_chain_is_linear():
+    def chain(x):
+        for i in range(1000):
+            x = x * 1.0001 + float(i)
+        return x
+
+    found = commands(chain, np.ones(10, "f4"))
+    assert len(found) == 1
+
+
+def test_result_that_is_an_input_is_not_copied():
+    x = jnp.arange(3.0)
+    same, _ = jacana.jit(lambda x: (x, x + 1))(x)
+    assert same.address == x.address
+
+
+@pytest.mark.parametrize("length", [0, 1, 15, 16, 17, 8191, 8193, 40000, 100_001])
+def test_sums_have_one_order(length):
+    x = jnp.asarray(np.random.default_rng(0).standard_normal(length), "float32")
+    plain = jnp.sum(x)
+    fused = jacana.jit(lambda x: jnp.sum(x * 1.0) + 0.0)(x)
+    row = jnp.sum(jnp.stack([x, x]), axis=1)[1]
+    column = jnp.sum(jnp.stack([x, x], axis=1), axis=0)[1]
+    assert {np.asarray(v).tobytes() for v in (plain, fused, row, column)} == {
+        np.asarray(plain).tobytes()
+    }
