@@ -222,6 +222,29 @@ def test_large_angles_are_reduced_exactly():
         assert worst(name, "float32", angles) <= 1
 
 
+def nearest_to_multiples_of_half_pi(digits, exponent):
+    """m * 2**exponent for m that are denominators of convergents of 2**exponent / (pi / 2)."""
+    with mp.workprec(1500):
+        rest = mpf(2) ** exponent / (mp.pi / 2)
+        last, before = 0, 1
+        while last < 2**digits:
+            if last > 2 ** (digits - 5):
+                yield float(mpf(last) * mpf(2) ** exponent)
+            whole = int(mpmath.floor(rest))
+            last, before = whole * last + before, last
+            rest = 1 / (rest - whole)
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_angles_closest_to_multiples_of_half_pi(type):
+    digits = np.finfo(type).nmant + 1
+    exponents = range(-digits + 2, 960 if type == "float64" else 100, 23)
+    x = np.array([x for e in exponents for x in nearest_to_multiples_of_half_pi(digits, e)], type)
+    assert len(x) >= 10
+    for name in ("sin", "cos", "tan"):
+        assert worst(name, type, x) <= 0.51
+
+
 @pytest.mark.parametrize("type", TYPES)
 def test_zeros_of_sine_and_cosine(type):
     k = np.arange(1, 400)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from jacana.kernel import build, ir
 from jacana.kernel.expr import Expr
 from jacana.kernel.math.define import INF, NAN, fma, format_of, select, to_bits
-from jacana.kernel.math.pairs import fast_two_sum, two_sum
+from jacana.kernel.math.pairs import fast_two_sum
 
 TWO_OVER_PI = 0.6366197723675814
 # pi / 2 as a sum of positive parts. The middle ones are so short that their product with a
@@ -19,7 +19,7 @@ PARTS = {
 }  # fmt: skip
 LIMIT = {"float32": 48000.0, "float64": 1e9}
 
-# 64 zeros, then the bits of 2 / pi after the binary point: floor(2**1280 * 2 / pi).
+# The bits of 2 / pi after the binary point: floor(2**1280 * 2 / pi).
 TWO_OVER_PI_BITS = (
     "a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561b7246e3a424dd2e0"
     "06492eea09d1921cfe1deb1cb129a73ee88235f52ebb4484e99c7026b45f7e413991d639835339f4"
@@ -60,62 +60,75 @@ def _reduce_usual(x: Expr) -> tuple[Expr, Expr, Expr]:
 
 def _reduce_large(x: Expr) -> tuple[Expr, Expr, Expr]:
     """For any x, with the bits of 2 / pi that matter (Payne and Hanek)."""
-    if x.type == "float64":
-        return _reduce_double(x)
-    q, r, low = _reduce_double(x.convert("float64"))
+    return _reduce_double(x) if x.type == "float64" else _reduce_single(x)
+
+
+def _reduce_single(x: Expr) -> tuple[Expr, Expr, Expr]:
+    bits = abs(x).bitcast("uint32")
+    whole = (bits & (1 << 23) - 1 | 1 << 23).convert("uint64")
+    # |x| * 2 / pi = whole * window * 2**-94 modulo 4; the window has 96 bits.
+    start = (bits >> 23) - (127 - 32 + 25)
+    a, b, c = _window(start, _table("uint32"), 3)
+    half = (1 << 32) - 1
+    middle = whole * b + (whole * c >> 32)
+    high = (whole * a + (middle >> 32) << 32) | (middle & half)
+    q = high + (1 << 61) >> 62
+    r = (high - (q << 62)).bitcast("int64").convert("float64") * (PI_HALF[0] * 2.0**-62)
     near = r.convert("float32")
-    return q.convert("int32"), near, ((r - near.convert("float64")) + low).convert("float32")
+    low = (r - near.convert("float64")).convert("float32")
+    count, negative = q.bitcast("int64").convert("int32"), x < 0.0
+    near = select(abs(x) < INF, select(negative, -near, near), NAN)
+    return select(negative, -count, count), near, select(negative, -low, low)
 
 
 def _reduce_double(x: Expr) -> tuple[Expr, Expr, Expr]:
     bits = abs(x).bitcast("uint64")
     whole = bits & (1 << 52) - 1 | 1 << 52
-    # |x| * 2 / pi = whole * window * 2**-190 modulo 4
-    high, middle, low = _product(whole, _window((bits >> 52) - 1023))
+    # |x| * 2 / pi = whole * window * 2**-190 modulo 4; the lowest 64 of 192 bits do not matter.
+    start = (bits >> 52) - (1023 - 64 + 54)
+    high, middle = _upper_product(whole, *_window(start, _table("uint64"), 3))
     q = high + (1 << 61) >> 62
     fraction = (high - (q << 62)).bitcast("int64")
     half = (1 << 32) - 1
-    pieces = (
-        (fraction >> 32, -30), (fraction & half, -62),
-        (middle >> 32, -94), (middle & half, -126), (low >> 32, -158),
-    )  # fmt: skip
-    total, rest = x.const(0.0), x.const(0.0)
-    for value, exponent in pieces:
-        total, error = two_sum(total, value.convert("float64") * 2.0**exponent)
+    total, rest = (fraction >> 32).convert("float64") * 2.0**-30, x.const(0.0)
+    # Each piece is smaller than the last digit of those before it.
+    for piece, exponent in ((fraction & half, -62), (middle >> 32, -94), (middle & half, -126)):
+        total, error = fast_two_sum(total, piece.convert("float64") * 2.0**exponent)
         rest = rest + error
     total, rest = fast_two_sum(total, rest)
     r = total * PI_HALF[0]
     r_low = fma(total, PI_HALF[0], -r) + fma(total, PI_HALF[1], rest * PI_HALF[0])
     r, r_low = fast_two_sum(r, r_low)
-    negative = x < 0.0
-    count = q.bitcast("int64")
+    count, negative = q.bitcast("int64"), x < 0.0
     r = select(abs(x) < INF, select(negative, -r, r), NAN)
     return select(negative, -count, count), r, select(negative, -r_low, r_low)
 
 
-def _window(exponent: Expr) -> list[Expr]:
-    """192 bits of 2 / pi as three words, from the first bit on that matters modulo 4."""
-    graph = exponent.graph
-    start = exponent + (64 - 54)
-    words, shift = (start >> 6).convert("index"), start & 63
-    table = _table()
-    loaded = [graph.load(table, words + i) for i in range(4)]
-    return [(a << shift) | (b >> 64 - shift) for a, b in pairwise(loaded)]
-
-
-@cache
-def _table() -> ir.Table:
-    count = -(-len(TWO_OVER_PI_BITS) // 16)
-    words = [int(TWO_OVER_PI_BITS[16 * i : 16 * i + 16], 16) for i in range(count)]
-    return ir.Table("two_over_pi", "uint64", (0, *words))
-
-
-def _product(whole: Expr, window: list[Expr]) -> tuple[Expr, Expr, Expr]:
-    """whole * window modulo 2**192, as three words."""
+def _upper_product(whole: Expr, a: Expr, b: Expr, c: Expr) -> tuple[Expr, Expr]:
+    """The two upper words of whole * (a, b, c) modulo 2**192."""
     graph = whole.graph
-    a, b, c = window
-    low = whole * c
     part = whole * b
     middle = part + graph.op("mulhi", whole, c)
     carry = select(middle < part, middle.const(1), middle.const(0))
-    return whole * a + graph.op("mulhi", whole, b) + carry, middle, low
+    return whole * a + graph.op("mulhi", whole, b) + carry, middle
+
+
+def _window(start: Expr, table: ir.Table, count: int) -> list[Expr]:
+    """`count` words (as uint64) of the table's bits, from bit `start` on."""
+    graph, width = start.graph, ir.WIDTH[table.type]
+    words, shift = start >> (width.bit_length() - 1), (start & width - 1).convert("uint64")
+    first = words.convert("index")
+    loaded = [graph.load(table, first + i).convert("uint64") for i in range(count + 1)]
+    if width == 64:
+        return [(a << shift) | (b >> 64 - shift) for a, b in pairwise(loaded)]
+    return [((a << 32 | b) << shift) >> 32 for a, b in pairwise(loaded)]
+
+
+@cache
+def _table(type: str) -> ir.Table:
+    """A word of zeros and the bits of 2 / pi, in words of the type."""
+    digits = ir.WIDTH[type] // 4
+    words = [
+        int(TWO_OVER_PI_BITS[i : i + digits], 16) for i in range(0, len(TWO_OVER_PI_BITS), digits)
+    ]
+    return ir.Table(f"two_over_pi_{type}", type, (0, *words))
