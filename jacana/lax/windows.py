@@ -109,8 +109,7 @@ def reduce_window(
 ) -> Any:
     """Every window of the operand folded by a function of two scalars, from an initial value.
 
-    Places outside the operand hold the initial value. add, max and min with their own identity
-    have derivatives.
+    Places outside the operand are left out. Folds by add, max and min have derivatives.
 
     >>> x = np.arange(4.0, dtype='float32')
     >>> reduce_window(x, 0.0, lambda a, b: a + b, (2,)).tolist()
@@ -131,9 +130,9 @@ def reduce_window(
     program = combining_program(computation, xs, structure)
     name = monoid_of(program)
     if name in WINDOW_MONOIDS:
-        identity = MONOIDS[name][1](aval_of(xs[0]).dtype)
-        if is_value(inits[0], identity):
-            made = WINDOW_MONOIDS[name](xs[0], **windows.params())
-            return tree.unflatten(structure, [made])
+        made = WINDOW_MONOIDS[name](xs[0], **windows.params())
+        if not is_value(inits[0], MONOIDS[name][1](aval_of(xs[0]).dtype)):
+            made = program.jaxpr.eqns[0].primitive(made, inits[0])
+        return tree.unflatten(structure, [made])
     outs = ops.reduce_window(*xs, *inits, jaxpr=program, **windows.params())
     return tree.unflatten(structure, outs)

@@ -4,6 +4,7 @@ Elements are combined from the left in row-major order, beginning with the initi
 """
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from jacana.core.jaxpr import ClosedJaxpr
 from jacana.core.primitive import Primitive
 from jacana.kernel.build import Writer
 from jacana.ops.families import align_batch, not_linear
-from jacana.ops.indexing import nested_loops, select_if
+from jacana.ops.indexing import nested_loops
 from jacana.ops.lowering import Build, Output, Tensor, Value
 from jacana.ops.params import WithDefaults
 from jacana.ops.reduction import check_axes, without_axes
@@ -149,7 +150,7 @@ def _spread(size: int, init: Any, axis: int | None, shape: Sequence[int]) -> Any
 
 
 class ReduceWindowGeneral(WithDefaults):
-    """Each window of the operands folded by `jaxpr`; initial values stand for places outside."""
+    """Each window of the operands folded by `jaxpr`; places outside are left out."""
 
     name = "reduce_window"
     multiple_results = True
@@ -176,12 +177,13 @@ class ReduceWindowGeneral(WithDefaults):
     ) -> list[Any]:
         n = len(operands) // 2
         windows = Windows.of(params)
-        rows = [windows.reference(np.asarray(x), i) for x, i in zip(operands, operands[n:])]
-        shape = windows.counts(np.shape(operands[0]))
-        rows = [r.reshape(*shape, -1) for r in rows]
-        state = [np.full(shape, i, r.dtype) for r, i in zip(rows, operands[n:])]
+        arrays = [np.asarray(x) for x in operands[:n]]
+        shape = windows.counts(arrays[0].shape)
+        inside = windows.reference(np.ones(arrays[0].shape, bool), False).reshape(*shape, -1)
+        rows = [windows.reference(x, 0).reshape(*shape, -1) for x in arrays]
+        state = [np.full(shape, i, x.dtype) for x, i in zip(arrays, operands[n:])]
         for at in np.ndindex(shape):
-            for k in range(rows[0].shape[-1]):
+            for k in np.flatnonzero(inside[at]):
                 left, right = [s[at] for s in state], [r[(*at, k)] for r in rows]
                 for s, v in zip(state, evaluate_closed(jaxpr, *left, *right)):
                     s[at] = v
@@ -210,21 +212,20 @@ class ReduceWindowGeneral(WithDefaults):
         shape = windows.counts(full)
 
         def body(writer: Writer, outs: Sequence[Output], ins: Sequence[Tensor]) -> None:
-            inits = [x[()] for x in ins[n:]]
             with nested_loops(writer, build, shape, grid=True, vector=False) as i:
-                for out, init in zip(outs, inits):
-                    out.store(i, init)
+                for out, init in zip(outs, ins[n:]):
+                    out.store(i, init[()])
+                if 0 in full:
+                    return
                 with nested_loops(writer, build, windows.dimensions, vector=False) as k:
                     index, inside = windows.position(full, i, k)
-                    state = [out.load(i) for out in outs]
-                    elements = inits
-                    if 0 not in full:
-                        elements = [
-                            select_if(build, inside, x[index], v) for x, v in zip(ins, inits)
-                        ]
-                    made = combined(build, jaxpr, [*state, *elements], outs)
-                    for out, value in zip(outs, made):
-                        out.store(i, value)
+                    with ExitStack() as stack:
+                        if inside is not None:
+                            stack.enter_context(writer.when(inside))
+                        state = [out.load(i) for out in outs]
+                        made = combined(build, jaxpr, [*state, *(x[index] for x in ins[:n])], outs)
+                        for out, value in zip(outs, made):
+                            out.store(i, value)
 
         return build.loops([(shape, x.dtype) for x in operands[:n]], operands, body)
 
