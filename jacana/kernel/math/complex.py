@@ -8,7 +8,6 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 from jacana.kernel import build, ir, math as real
 from jacana.kernel.expr import Expr, Number
@@ -19,6 +18,7 @@ from jacana.kernel.math.define import (
     format_of,
     maximum,
     minimum,
+    once,
     power_of_two,
     select,
     to_bits,
@@ -97,7 +97,7 @@ class ComplexElementary:
         self.body = body
         self.__name__ = body.__name__
         self.__doc__ = body.__doc__
-        self.function = cache(self._function)
+        self.function = once(self._function)
 
     def __call__(self, *args: Complex) -> Complex:
         parts = [p for z in args for p in (z.re, z.im)]

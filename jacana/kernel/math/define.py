@@ -2,12 +2,33 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from threading import RLock
+from typing import TypeVar
 
 from jacana.kernel import build, ir
 from jacana.kernel.expr import Expr
 
 Body = Callable[..., Expr]
+Made = TypeVar("Made")
+
+_making = RLock()
+
+
+def once(make: Callable[[str], Made]) -> Callable[[str], Made]:
+    """Decorator: for each type the value that was made first, by whichever thread.
+
+    An ir.Function is known by its name, so there must not be two of one.
+    """
+    made: dict[str, Made] = {}
+
+    def get(type: str) -> Made:
+        if type not in made:
+            with _making:
+                if type not in made:
+                    made[type] = make(type)
+        return made[type]
+
+    return get
 
 
 class Elementary:
@@ -21,7 +42,7 @@ class Elementary:
         self.body = body
         self.__name__ = body.__name__
         self.__doc__ = body.__doc__
-        self.function = cache(self._function)
+        self.function = once(self._function)
 
     def __call__(self, *args: Expr) -> Expr:
         type = args[0].type

@@ -1,11 +1,10 @@
 """x = q * pi / 2 + r with |r| <= pi / 4, for the trigonometric functions."""
 
-from functools import cache
 from itertools import pairwise
 
 from jacana.kernel import build, ir
 from jacana.kernel.expr import Expr
-from jacana.kernel.math.define import INF, NAN, fma, format_of, select, to_bits
+from jacana.kernel.math.define import INF, NAN, fma, format_of, once, select, to_bits
 from jacana.kernel.math.pairs import fast_two_sum
 
 TWO_OVER_PI = 0.6366197723675814
@@ -37,7 +36,7 @@ def reduce(x: Expr) -> tuple[Expr, Expr, Expr]:
     return q, r, low
 
 
-@cache
+@once
 def _reductions(type: str) -> tuple[ir.Function, ir.Function]:
     return (
         build.function(f"reduce_large_{type}", type)(_reduce_large),
@@ -124,7 +123,7 @@ def _window(start: Expr, table: ir.Table, count: int) -> list[Expr]:
     return [((a << 32 | b) << shift) >> 32 for a, b in pairwise(loaded)]
 
 
-@cache
+@once
 def _table(type: str) -> ir.Table:
     """A word of zeros and the bits of 2 / pi, in words of the type."""
     digits = ir.WIDTH[type] // 4

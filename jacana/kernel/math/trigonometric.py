@@ -1,10 +1,8 @@
 """sin, cos and tan: polynomials for r with |r| <= pi / 4, chosen by the quadrant."""
 
-from functools import cache
-
 from jacana.kernel import build, ir
 from jacana.kernel.expr import Expr
-from jacana.kernel.math.define import elementary, fma, format_of, polynomial, select, to_bits
+from jacana.kernel.math.define import elementary, fma, format_of, once, polynomial, select, to_bits
 from jacana.kernel.math.pairs import Pair, fast_two_sum, quotient
 from jacana.kernel.math.reduction import reduce
 
@@ -83,7 +81,7 @@ def tan(x: Expr) -> Expr:
     return select(abs(x) < TINY[x.type], x, quotient(numerator, denominator))
 
 
-@cache
+@once
 def _sin_cos(type: str) -> ir.Function:
     def both(x: Expr) -> tuple[Expr, ...]:
         q, r, low = reduce(x)
