@@ -1,4 +1,5 @@
 """Arguments of transformed functions: which are chosen, and what they may be."""
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,12 +23,13 @@ def split_argnums(
     args: Sequence[Any], argnums: Argnums, transformation: str
 ) -> tuple[list[int], list[Any]]:
     """The positions chosen by argnums and the arguments there."""
-    numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+    numbers: list[Any] = [argnums] if isinstance(argnums, int) else list(argnums)
     chosen = []
     for n in numbers:
         if not isinstance(n, int) or isinstance(n, bool):
             raise TypeError(
-                f"{transformation} argnums must be an integer or a tuple of integers, got {argnums!r}."
+                f"{transformation} argnums must be an integer or a tuple of integers, got "
+                f"{argnums!r}."
             )
         if not -len(args) <= n < len(args):
             raise ValueError(
@@ -68,7 +70,9 @@ def check_differentiable(
             )
 
 
-def update_arguments(args: Sequence[Any], numbers: Sequence[int], chosen: Sequence[Any]) -> list[Any]:
+def update_arguments(
+    args: Sequence[Any], numbers: Sequence[int], chosen: Sequence[Any]
+) -> list[Any]:
     """The arguments with the chosen ones replaced."""
     replaced = list(args)
     for n, value in zip(numbers, chosen, strict=True):

@@ -1,4 +1,5 @@
 """jvp, vjp, linearize, linear_transpose, and Jacobians made of them."""
+
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,12 +16,12 @@ from jacana.api.arguments import (
     split_argnums,
     update_arguments,
 )
-from jacana.api.pullback import Pullback, linearize_tree, zero_cotangent
+from jacana.api.pullback import Pullback, linearize_tree
 from jacana.core import dtypes, tree
 from jacana.core.stage import stage
 from jacana.core.values import aval_of
 from jacana.transforms.batch import batch, to_axis
-from jacana.transforms.jvp import jvp as jvp_flat
+from jacana.transforms.jvp import jvp as jvp_flat, zero_tangent
 from jacana.transforms.transpose import transpose
 
 
@@ -63,7 +64,7 @@ def jvp(
 
     outs, out_tangents = jvp_flat(flat, leaves, given_tangents)
     n = structures[0].num_leaves
-    full = [zero_cotangent(o) if t is None else t for o, t in zip(outs[:n], out_tangents)]
+    full = [zero_tangent(o) if t is None else t for o, t in zip(outs[:n], out_tangents)]
     results = structures[0].unflatten(outs[:n]), structures[0].unflatten(full)
     return (*results, aux[1].unflatten(outs[n:])) if has_aux else results
 
@@ -74,10 +75,10 @@ def checked_tangent(primal: Any, tangent: Any, function: str) -> Any:
     wanted = p.to_tangent_aval()
     if t.dtype != wanted.dtype:
         raise TypeError(
-            f"primal and tangent arguments to jax.{function} do not match; dtypes must be equal, or "
-            f"in case of int/bool primal dtype the tangent dtype must be float0. Got primal dtype "
-            f"{dtypes.name(p.dtype)} and so expected tangent dtype {dtypes.name(wanted.dtype)}, but "
-            f"got tangent dtype {dtypes.name(t.dtype)} instead."
+            f"primal and tangent arguments to jax.{function} do not match; dtypes must be equal, "
+            f"or in case of int/bool primal dtype the tangent dtype must be float0. Got primal "
+            f"dtype {dtypes.name(p.dtype)} and so expected tangent dtype "
+            f"{dtypes.name(wanted.dtype)}, but got tangent dtype {dtypes.name(t.dtype)} instead."
         )
     if t.shape != p.shape:
         raise ValueError(
@@ -122,9 +123,7 @@ class VJP:
                 f"unexpected tree structure of argument to vjp function: got {structure}, but "
                 f"expected to match {self._out}."
             )
-        cts = [
-            checked_cotangent(o, ct) for o, ct in zip(self._pullback.outs, leaves, strict=True)
-        ]
+        cts = [checked_cotangent(o, ct) for o, ct in zip(self._pullback.outs, leaves, strict=True)]
         return self._structure.unflatten(self._pullback.instantiated(cts))
 
 
@@ -136,10 +135,14 @@ def checked_cotangent(out: Any, ct: Any) -> Any:
     if c.dtype != o.dtype and not c.weak_type or c.shape != o.shape:
         raise ValueError(
             f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got "
-            f"{c.str_short()}, but expected {o.str_short()} because the corresponding output of the "
-            f"differentiated function had JAX type {aval_of(out).str_short()}."
+            f"{c.str_short()}, but expected {o.str_short()} because the corresponding output of "
+            f"the differentiated function had JAX type {aval_of(out).str_short()}."
         )
-    return ct if c.dtype == o.dtype else ops.convert_element_type(ct, new_dtype=o.dtype, weak_type=False)
+    return (
+        ct
+        if c.dtype == o.dtype
+        else ops.convert_element_type(ct, new_dtype=o.dtype, weak_type=False)
+    )
 
 
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -190,13 +193,13 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = 
                 f"{ct_structure}."
             )
         found = transpose(jaxpr, consts, cts)
-        full = [zero_cotangent(x) if f is None else f for x, f in zip(leaves, found, strict=True)]
+        full = [zero_tangent(x) if f is None else f for x, f in zip(leaves, found, strict=True)]
         return structure.unflatten(full)
 
     return transposed
 
 
-# --- Jacobians ---------------------------------------------------------------------------------------
+# --- Jacobians ---
 
 
 def basis(leaves: Sequence[Any]) -> tuple[int, list[Any]]:
@@ -234,12 +237,19 @@ def split_axis(x: Any, axis: int, leaves: Sequence[Any]) -> list[Any]:
 
 
 def _jacobian_arguments(
-    fun: Callable[..., Any], name: str, argnums: Argnums, args: Sequence[Any],
-    kwargs: dict[str, Any], holomorphic: bool, allow_int: bool,
+    fun: Callable[..., Any],
+    name: str,
+    argnums: Argnums,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    holomorphic: bool,
+    allow_int: bool,
 ) -> tuple[Callable[..., Any], list[Any], Any]:
     """The function of the chosen arguments' leaves, those leaves, and their structure."""
     numbers, chosen = split_argnums(args, argnums, name)
-    leaves, structure = flatten_arrays(chosen[0] if isinstance(argnums, int) else tuple(chosen), name)
+    leaves, structure = flatten_arrays(
+        chosen[0] if isinstance(argnums, int) else tuple(chosen), name
+    )
     check_differentiable(leaves, name, holomorphic, allow_int)
 
     def flat(*xs: Any) -> Any:
@@ -271,9 +281,7 @@ def jacfwd(
         )
         out, aux, pullback = linearize_tree(flat, leaves, has_aux, name_of(fun))
         size, vectors = basis(leaves)
-        columns, axes = batch(
-            lambda *ts: pullback.push(ts), size, vectors, [0] * len(vectors)
-        )
+        columns, axes = batch(lambda *ts: pullback.push(ts), size, vectors, [0] * len(vectors))
         rows = []
         for column, axis, value in zip(columns, axes, pullback.outs, strict=True):
             full = to_axis(column, axis, np.ndim(value), size)
@@ -285,7 +293,10 @@ def jacfwd(
 
 
 def jacrev(
-    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False,
+    fun: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian of `fun`, row by row in reverse mode; good for wide Jacobians."""
@@ -306,8 +317,7 @@ def jacrev(
             for row, axis in zip(rows, axes, strict=True)
         ]
         results = [
-            structure.unflatten([parts[k] for parts in by_input])
-            for k in range(len(pullback.outs))
+            structure.unflatten([parts[k] for parts in by_input]) for k in range(len(pullback.outs))
         ]
         result = out.unflatten(results)
         return (result, aux) if has_aux else result

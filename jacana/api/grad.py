@@ -1,4 +1,5 @@
 """grad and value_and_grad."""
+
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any

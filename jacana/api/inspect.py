@@ -1,4 +1,5 @@
 """Looking at functions without running them: make_jaxpr, eval_shape, typeof."""
+
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +20,12 @@ class ShapeDtypeStruct:
     __slots__ = ("shape", "dtype", "weak_type", "sharding")
 
     def __init__(
-        self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False,
+        self,
+        shape: Sequence[int],
+        dtype: Any,
+        *,
+        sharding: Any = None,
+        weak_type: bool = False,
         **ignored: Any,
     ):
         if dtype is None:
@@ -122,5 +128,3 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of fun's results, found without computing anything."""
     jaxpr, structure = traced(fun, args, kwargs, ())
     return structure.unflatten([ShapeDtypeStruct(a.shape, a.dtype) for a in jaxpr.out_avals])
-
-

@@ -1,8 +1,7 @@
 """Reverse mode at a point: a function's outputs and the pullback of cotangents to its inputs."""
+
 from collections.abc import Callable, Sequence
 from typing import Any
-
-import numpy as np
 
 from jacana.core import dtypes, tree
 from jacana.core.errors import NotAnArrayError
@@ -11,7 +10,7 @@ from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.trace import Tracer, is_eager
 from jacana.core.values import aval_of, is_array_like
 from jacana.higher_order.call import bind_jit, transpose_program
-from jacana.ops.shape import zeros
+from jacana.transforms.jvp import zero_tangent
 from jacana.transforms.linearize import Linearized, linearize
 from jacana.transforms.transpose import transpose
 
@@ -51,7 +50,7 @@ class Pullback:
         concrete = is_eager() and not any(isinstance(r, Tracer) for r in (*residuals, *cts))
         if not concrete:
             return transpose(jaxpr, residuals, cts)
-        flat = shared(jaxpr).with_constvars_as_inputs_kept()
+        flat = shared(jaxpr).with_constvars_as_inputs()
         n = len(residuals)
         linear = (False,) * n + (True,) * len(jaxpr.invars)
         program, found = transpose_program(flat, linear, tuple(ct is not None for ct in cts))
@@ -61,7 +60,7 @@ class Pullback:
     def instantiated(self, cotangents: Sequence[Any]) -> list[Any]:
         """Cotangents of the inputs with zeros as arrays (of dtype float0 for integer inputs)."""
         return [
-            zero_cotangent(x) if ct is None else ct
+            zero_tangent(x) if ct is None else ct
             for x, ct in zip(self._inputs, self.pull(cotangents), strict=True)
         ]
 
@@ -72,22 +71,14 @@ class Pullback:
             t for t, x in zip(tangents, self._inputs, strict=True) if self._is_differentiated(x)
         ]
         if is_eager() and not any(isinstance(r, Tracer) for r in (*linear.residuals, *given)):
-            closed = ClosedJaxpr(shared(linear.jaxpr).with_constvars_as_inputs_kept())
+            closed = ClosedJaxpr(shared(linear.jaxpr).with_constvars_as_inputs())
             found = iter(bind_jit(closed, "pushforward", [*linear.residuals, *given]))
         else:
             found = iter(evaluate(linear.jaxpr, linear.residuals, given))
         return [
-            next(found) if nz else zero_cotangent(o)
+            next(found) if nz else zero_tangent(o)
             for nz, o in zip(linear.nonzero, linear.outs, strict=False)
         ]
-
-
-def zero_cotangent(x: Any) -> Any:
-    """The zero in the tangent space of x."""
-    aval = aval_of(x).to_tangent_aval()
-    if aval.dtype == dtypes.float0:
-        return np.zeros(aval.shape, dtypes.float0)
-    return zeros(aval.shape, aval.dtype)
 
 
 def linearize_tree(

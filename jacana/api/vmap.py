@@ -1,4 +1,5 @@
 """vmap: a function of single examples as a function of batches."""
+
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -71,9 +72,7 @@ def vmap(
 
         outs, found = batch(flat, size, leaves, axes, axis_name)
         wanted = _out_axes(out_axes, structures[0].unflatten(outs))
-        results = [
-            _placed(fun, o, a, w, size) for o, a, w in zip(outs, found, wanted, strict=True)
-        ]
+        results = [_placed(fun, o, a, w, size) for o, a, w in zip(outs, found, wanted, strict=True)]
         return structures[0].unflatten(results)
 
     return mapped
@@ -95,7 +94,7 @@ def _canonical(x: Any, axis: int | None, in_axes: Any) -> int | None:
 def _mapped_size(
     fun: Any, args: Any, kwargs: Any, leaves: list[Any], axes: list[int | None], given: int | None
 ) -> int:
-    sizes = {np.shape(x)[a] for x, a in zip(leaves, axes, strict=True) if a is not None}
+    sizes: set[int] = {np.shape(x)[a] for x, a in zip(leaves, axes, strict=True) if a is not None}
     if given is not None:
         sizes.add(given)
     if len(sizes) == 1:

@@ -1,4 +1,5 @@
 """Programs as data: typed, in single assignment, nested for control flow."""
+
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +107,15 @@ class Jaxpr:
         return found.union(*(e.effects for e in self.eqns))
 
     @property
+    def axis_names(self) -> tuple[Any, ...]:
+        """The named axes that it communicates over."""
+        names = self.derived.get("axis names")
+        if names is None:
+            found = [n for e in self.eqns for n in e.primitive.axis_names(e.params)]
+            names = self.derived["axis names"] = tuple(dict.fromkeys(found))
+        return names
+
+    @property
     def in_avals(self) -> list[ShapedArray]:
         return [v.aval for v in self.invars]
 
@@ -114,18 +124,15 @@ class Jaxpr:
         return [v.aval for v in self.outvars]
 
     def with_constvars_as_inputs(self) -> "Jaxpr":
-        """The same program with its constants as its first inputs."""
+        """The same program with its constants as its first inputs; one object at every call."""
         if not self.constvars:
             return self
-        invars = [*self.constvars, *self.invars]
-        return Jaxpr([], invars, self.outvars, self.eqns, self.debug_name)
-
-    def with_constvars_as_inputs_kept(self) -> "Jaxpr":
-        """The same as one object for the life of this jaxpr."""
         found = self.derived.get("inputs")
         if found is None:
-            found = self.derived["inputs"] = self.with_constvars_as_inputs()
-        return found  # type: ignore[no-any-return]
+            invars = [*self.constvars, *self.invars]
+            found = Jaxpr([], invars, self.outvars, self.eqns, self.debug_name)
+            self.derived["inputs"] = found
+        return found
 
     @property
     def key(self) -> Any:

@@ -3,13 +3,12 @@
 Each rule is written, supplied by the primitive's family, or stated to be Inapplicable with a
 reason; a class that misses one cannot be constructed.
 """
-from typing import TYPE_CHECKING, Any
+
+from typing import Any
 
 from jacana.core.avals import ShapedArray
+from jacana.core.jaxpr import Jaxpr, subjaxprs
 from jacana.core.trace import Tracer, current
-
-if TYPE_CHECKING:
-    from jacana.core.jaxpr import Jaxpr
 
 RULES = ("type_rule", "reference", "jvp", "transpose", "batch", "lower")
 
@@ -78,6 +77,10 @@ class Primitive:
     linearize_rule: Any = None
     # batch_rule(trace, values, axes, params) -> (out, axes of out)
     batch_rule: Any = None
+    # eager_rule(args, params) -> out, instead of compiling the equation
+    eager_rule: Any = None
+    # stage_rule(args, params) -> (args, params) of the equation to record
+    stage_rule: Any = None
 
     def __init__(self) -> None:
         missing = [r for r in RULES if getattr(type(self), r, None) is None]
@@ -108,9 +111,9 @@ class Primitive:
 
     def axis_names(self, params: dict[str, Any]) -> tuple[Any, ...]:
         """The named axes that an equation communicates over."""
-        return ()
+        return tuple([n for jaxpr in subjaxprs(params) for n in jaxpr.axis_names])
 
-    def callee(self, params: dict[str, Any]) -> "Jaxpr | None":
+    def callee(self, params: dict[str, Any]) -> Jaxpr | None:
         """The program, of the operands alone, that an equation stands for if it is a plain call."""
         return None
 

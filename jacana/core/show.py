@@ -3,6 +3,7 @@
 Variables are named a, b, ..., z, ba, ... in order of appearance; the program of a call takes the
 names of the call's operands and results.
 """
+
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -21,8 +22,7 @@ from jacana.core.jaxpr import (
     literal_text,
     subjaxprs,
 )
-
-WIDTH = 80
+from jacana.core.layout import Break, Doc, Group, Nest, joined, layout
 
 
 class Names:
@@ -42,10 +42,10 @@ class Names:
             self.count += 1
         return found
 
-    def suggest(self, variables: Sequence[Var], like: Sequence[Atom]) -> None:
+    def suggest(self, variables: Sequence[Atom], like: Sequence[Atom]) -> None:
         """Variables without a name take those of the atoms they stand for."""
         for v, atom in zip(variables, like, strict=False):
-            if isinstance(v, Var) and isinstance(atom, Var) and not isinstance(atom, DropVar):
+            if isinstance(v, Var) and isinstance(atom, Var):
                 self.of.setdefault(v, self.name(atom))
 
     def typed(self, v: Var) -> str:
@@ -69,9 +69,9 @@ def show(program: Jaxpr | ClosedJaxpr) -> str:
     names = Names()
     head = ""
     for text_name, callee in repeated_programs(jaxpr):
-        head += f"let {text_name} = {jaxpr_text(callee, names, 0)} in\n"
+        head += layout([f"let {text_name} = ", jaxpr_doc(callee, names)]) + " in\n"
         names.shared[id(callee)] = text_name
-    return head + jaxpr_text(jaxpr, names, 0)
+    return head + layout(jaxpr_doc(jaxpr, names))
 
 
 def repeated_programs(jaxpr: Jaxpr) -> list[tuple[str, Jaxpr]]:
@@ -99,54 +99,35 @@ def repeated_programs(jaxpr: Jaxpr) -> list[tuple[str, Jaxpr]]:
     return repeated
 
 
-def jaxpr_text(jaxpr: Jaxpr, names: Names, indent: int) -> str:
-    """A program whose first line begins at some place and whose others are indented by `indent`."""
-    consts = " ".join(names.typed(v) for v in jaxpr.constvars)
-    inputs = " ".join(names.typed(v) for v in jaxpr.invars)
-    head = f"{{ lambda {consts}; {inputs}. let" if consts else f"{{ lambda ; {inputs}. let"
-    eqns = [equation_text(e, names, indent + 4) for e in jaxpr.eqns]
+def jaxpr_doc(jaxpr: Jaxpr, names: Names) -> Doc:
+    head: Doc = ["{ lambda ", filled(names, jaxpr.constvars), "; ", filled(names, jaxpr.invars)]
+    eqns = [equation_doc(e, names) for e in jaxpr.eqns]
     outs = [names.atom(a) for a in jaxpr.outvars]
     tail = f"in ({', '.join(outs)}{',' if len(outs) == 1 else ''}) }}"
-    if not eqns:
-        return f"{head}  {tail}"
-    flat = f"{head} {eqns[0]} {tail}"
-    if len(eqns) == 1 and "\n" not in flat and indent + len(flat) <= WIDTH:
-        return flat
-    pad = " " * (indent + 4)
-    lines = "\n".join(pad + e for e in eqns)
-    return f"{head}\n{lines}\n{' ' * (indent + 2)}{tail}"
+    body = Nest(4, [Break(" "), joined(eqns, Break("; "))])
+    return Group([Nest(4, head), ". let", body, Nest(2, [Break(" "), tail])])
 
 
-def equation_text(eqn: JaxprEqn, names: Names, indent: int = 0) -> str:
-    """An equation; lines after the first are indented by `indent`."""
-    left = " ".join(names.typed(v) for v in eqn.outvars)
-    args = "".join(f" {names.atom(a)}" for a in eqn.invars)
-    callee = eqn.primitive.callee(eqn.params)
-    if callee is not None and id(callee) not in names.shared:
+def equation_doc(eqn: JaxprEqn, names: Names) -> Doc:
+    left: Doc = [filled(names, eqn.outvars), " = "] if eqn.outvars else ""
+    args: list[Doc] = [[Group(Break(" ")), names.atom(a)] for a in eqn.invars]
+    if eqn.primitive.name == "jit" and id(eqn.params["jaxpr"].jaxpr) not in names.shared:
+        callee = eqn.params["jaxpr"].jaxpr
         names.suggest(callee.invars, eqn.invars)
-        names.suggest(callee.outvars, eqn.outvars)  # type: ignore[arg-type]
-    start = f"{left} = {eqn.primitive.name}" if left else eqn.primitive.name
+        names.suggest(callee.outvars, eqn.outvars)
     params = eqn.primitive.shown_params(eqn.params)
-    if not params:
-        return start + args
-    shown = [f"{k}={param_text(v, names, indent + 2)}" for k, v in sorted(params.items())]
-    if eqn.primitive.name == "jit":
-        shown.sort(key=lambda text: not text.startswith("name="))
-    flat = f"{start}[{' '.join(shown)}]{args}"
-    if "\n" not in flat and indent + len(flat) <= WIDTH:
-        return flat
-    pad = "\n" + " " * (indent + 2)
-    return f"{start}[{pad}{pad.join(shown)}\n{' ' * indent}]{args}"
+    # The name of a called function comes first, then the other params by name.
+    order = sorted(params, key=lambda k: (k != "name", k))
+    shown: list[Doc] = [[f"{k}=", param_doc(params[k], names)] for k in order]
+    return [left, eqn.primitive.name, enclosed("[", shown, "]") if shown else "", Nest(2, args)]
 
 
-def param_text(value: Any, names: Names, indent: int) -> str:
+def param_doc(value: Any, names: Names) -> Doc:
     if isinstance(value, Jaxpr | ClosedJaxpr):
         jaxpr = value.jaxpr if isinstance(value, ClosedJaxpr) else value
-        return names.shared.get(id(jaxpr)) or jaxpr_text(jaxpr, names, indent)
+        return names.shared.get(id(jaxpr)) or jaxpr_doc(jaxpr, names)
     if isinstance(value, tuple) and value and isinstance(value[0], Jaxpr | ClosedJaxpr):
-        pad = "\n" + " " * (indent + 2)
-        inner = pad.join(param_text(v, names, indent + 2) for v in value)
-        return f"({pad}{inner}\n{' ' * indent})"
+        return enclosed("(", [param_doc(v, names) for v in value], ")")
     if isinstance(value, np.dtype):
         return dtypes.name(value)
     if callable(value) and hasattr(value, "__name__"):
@@ -154,11 +135,21 @@ def param_text(value: Any, names: Names, indent: int) -> str:
     return str(value)
 
 
+def filled(names: Names, variables: Sequence[Var]) -> Doc:
+    """Variables with their types on as many lines as they need."""
+    return joined([names.typed(v) for v in variables], Group(Break(" ")))
+
+
+def enclosed(opening: str, items: Sequence[Doc], closing: str) -> Doc:
+    """Items on one line, or on a line each with the brackets around them."""
+    return Group([opening, Nest(2, [Break(""), joined(items, Break(" "))]), Break(""), closing])
+
+
 def _show_equation(eqn: JaxprEqn) -> str:
-    return equation_text(eqn, Names())
+    return layout(equation_doc(eqn, Names()))
 
 
 # Programs print themselves by this module, which is built on theirs.
 for _kind in (Jaxpr, ClosedJaxpr):
     _kind.__repr__ = _kind.__str__ = show  # type: ignore[assignment, method-assign]
-JaxprEqn.__repr__ = JaxprEqn.__str__ = _show_equation  # type: ignore[method-assign]
+JaxprEqn.__repr__ = JaxprEqn.__str__ = _show_equation  # type: ignore[assignment, method-assign]

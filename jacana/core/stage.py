@@ -1,4 +1,5 @@
 """Stage: from a Python function of flat arguments to a Jaxpr."""
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from jacana.core.jaxpr import (
 )
 from jacana.core.primitive import Primitive
 from jacana.core.source import Source, user_source
-from jacana.core.trace import Trace, Tracer, set_current
+from jacana.core.trace import Trace, Tracer, current, set_current
 from jacana.core.values import aval_of
 
 
@@ -43,7 +44,8 @@ class JaxprTrace(Trace):
     def __init__(self, name: str = "", parent: Trace | None = None) -> None:
         super().__init__()
         self.name = name
-        self.parent = parent
+        # Operations never reach it; named axes are looked up along it.
+        self.parent = current() if parent is None else parent
         self.eqns: list[JaxprEqn] = []
         self.invars: list[Var] = []
         self.constvars: list[Var] = []
@@ -71,6 +73,8 @@ class JaxprTrace(Trace):
         return var
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if primitive.stage_rule is not None:
+            args, params = primitive.stage_rule(args, params)
         invars = [self.atom(a) for a in args]
         out = primitive.type_rule(*[v.aval for v in invars], **params)
         source = user_source()
@@ -94,7 +98,7 @@ def mark_dropped(eqns: list[JaxprEqn], outvars: Sequence[Atom]) -> list[JaxprEqn
     """The equations with outputs that nobody uses replaced by DropVars."""
     used = {v for v in outvars if isinstance(v, Var)}
     for e in eqns:
-        used.update([v for v in e.invars if type(v) is not Literal])
+        used.update([v for v in e.invars if isinstance(v, Var)])
     marked = []
     for e in eqns:
         if any(v not in used for v in e.outvars):

@@ -3,11 +3,12 @@
 Transformed programs are kept by the program and what is asked of it, so that a function that is
 called often is differentiated or batched once.
 """
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from jacana.core.avals import ShapedArray
-from jacana.core.evaluate import evaluate
+from jacana.core.evaluate import evaluate, evaluate_reference
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.primitive import Inapplicable, Linear, Primitive
 from jacana.core.stage import stage
@@ -27,13 +28,7 @@ class Call(Primitive):
         return jaxpr.out_avals
 
     def reference(self, *xs: Any, name: str, jaxpr: ClosedJaxpr) -> list[Any]:
-        values: dict[Any, Any] = dict(zip(jaxpr.jaxpr.invars, xs, strict=True))
-        for e in jaxpr.eqns:
-            args = [values[a] if a in values else a.val for a in e.invars]
-            out = e.primitive.reference(*args, **e.params)
-            outs = out if e.primitive.multiple_results else [out]
-            values.update(zip(e.outvars, outs, strict=True))
-        return [values[a] if a in values else a.val for a in jaxpr.jaxpr.outvars]
+        return evaluate_reference(jaxpr, *xs)
 
     jvp = Inapplicable("jvp_rule differentiates the called program as a whole")
 
@@ -88,12 +83,6 @@ class Call(Primitive):
         )
         return bind_jit(program, params["name"], values), list(out_axes)
 
-    def axis_names(self, params: dict[str, Any]) -> tuple[Any, ...]:
-        names: list[Any] = []
-        for eqn in params["jaxpr"].eqns:
-            names += eqn.primitive.axis_names(eqn.params)
-        return tuple(names)
-
     def effects(self, params: dict[str, Any]) -> frozenset[str]:
         return params["jaxpr"].effects  # type: ignore[no-any-return]
 
@@ -112,7 +101,7 @@ def bind_jit(jaxpr: ClosedJaxpr, name: str, args: Sequence[Any]) -> list[Any]:
     return jit_primitive(*args, name=name, jaxpr=jaxpr)  # type: ignore[no-any-return]
 
 
-# --- transformed programs, kept on the program they come from ----------------------------------------
+# --- transformed programs, kept on the program they come from ---
 
 
 def kept(jaxpr: Jaxpr, key: Any, make: Callable[[], Any]) -> Any:
@@ -134,7 +123,8 @@ def jvp_program(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> tuple[ClosedJaxpr, l
     """(primals, nonzero tangents) -> (outs, nonzero tangents of outs), and which those are."""
 
     def make() -> tuple[ClosedJaxpr, list[bool]]:
-        n, out_nonzero = len(jaxpr.invars), []
+        n = len(jaxpr.invars)
+        out_nonzero: list[bool] = []
 
         def run(*args: Any) -> list[Any]:
             rest = iter(args[n:])
@@ -152,7 +142,7 @@ def jvp_program(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> tuple[ClosedJaxpr, l
 def linearize_programs(
     jaxpr: Jaxpr, nonzero: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool]]:
-    """primals -> (outs, residuals); (residuals, tangents) -> tangents of outs; which are nonzero."""
+    """primals -> (outs, residuals); (residuals, tangents) -> nonzero tangents; which those are."""
 
     def make() -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool]]:
         tangent: list[Any] = []
@@ -171,7 +161,7 @@ def linearize_programs(
 def transpose_program(
     jaxpr: Jaxpr, linear: tuple[bool, ...], nonzero: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, list[bool]]:
-    """(known operands, nonzero cotangents) -> nonzero cotangents of operands, and which those are."""
+    """(known operands, cotangents) -> nonzero cotangents of operands, and which those are."""
 
     def make() -> tuple[ClosedJaxpr, list[bool]]:
         found: list[bool] = []

@@ -1,4 +1,5 @@
 """Batch: a trace whose values may have one more axis than the program sees."""
+
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -36,15 +37,8 @@ class BatchTrace(Trace):
         self.parent, self.size, self.axis_name = parent, size, axis_name
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        values, axes, mine = [], [], False
-        for x in args:
-            if type(x) is BatchTracer and x._trace is self:
-                values.append(x.value)
-                axes.append(x.axis)
-                mine = True
-            else:
-                values.append(x)
-                axes.append(None)
+        values, axes = self.split(args)
+        mine = any(a is not None for a in axes)
         over_axis = self.axis_name is not None and self.axis_name in primitive.axis_names(params)
         if not mine and not over_axis:
             return self.parent.process(primitive, args, params)
@@ -63,6 +57,19 @@ class BatchTrace(Trace):
         return [
             o if a is None else BatchTracer(self, o, a) for o, a in zip(out, out_axes, strict=True)
         ]
+
+    def split(self, args: Sequence[Any]) -> tuple[list[Any], list[int | None]]:
+        """Values and their batch axes (None: unbatched)."""
+        values: list[Any] = []
+        axes: list[int | None] = []
+        for x in args:
+            if type(x) is BatchTracer and x._trace is self:
+                values.append(x.value)
+                axes.append(x.axis)
+            else:
+                values.append(x)
+                axes.append(None)
+        return values, axes
 
 
 def batch(

@@ -1,9 +1,13 @@
 """Forward mode: a trace that carries tangents beside values. Zero tangents are None throughout."""
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from jacana import ops
 from jacana.core import dtypes
+from jacana.core.avals import ShapedArray
 from jacana.core.primitive import Inapplicable, Primitive
 from jacana.core.source import Source
 from jacana.core.trace import Trace, Tracer, current, swap_current
@@ -38,16 +42,7 @@ class JVPTrace(Trace):
         self.parent = parent
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        mine = False
-        primals, tangents = [], []
-        for x in args:
-            if type(x) is JVPTracer and x._trace is self:
-                primals.append(x.primal)
-                tangents.append(x.tangent)
-                mine = True
-            else:
-                primals.append(x)
-                tangents.append(None)
+        primals, tangents, mine = self.split(args)
         if not mine:
             return self.parent.process(primitive, args, params)
         previous = swap_current(self.parent)
@@ -56,11 +51,37 @@ class JVPTrace(Trace):
         finally:
             swap_current(previous)
         if primitive.multiple_results:
-            return [
-                o if t is None else JVPTracer(self, o, t)
-                for o, t in zip(out, out_tangents, strict=True)
-            ]
+            return self.join(out, out_tangents)
         return out if out_tangents is None else JVPTracer(self, out, out_tangents)
+
+    def split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any], bool]:
+        """Values, tangents (None: zero), and whether there is a tangent at all."""
+        primals: list[Any] = []
+        tangents: list[Any] = []
+        mine = False
+        for x in args:
+            if type(x) is JVPTracer and x._trace is self:
+                primals.append(x.primal)
+                tangents.append(x.tangent)
+                mine = True
+            else:
+                primals.append(x)
+                tangents.append(None)
+        return primals, tangents, mine
+
+    def join(self, outs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+        return [
+            o if t is None else JVPTracer(self, o, t) for o, t in zip(outs, tangents, strict=True)
+        ]
+
+    def call(self, rule: Callable[..., tuple[Any, Any]], args: Sequence[Any]) -> list[Any]:
+        """What rule(primals, tangents) makes of the arguments, under the parent trace."""
+        primals, tangents, _ = self.split(args)
+        previous = swap_current(self.parent)
+        try:
+            return self.join(*rule(primals, tangents))
+        finally:
+            swap_current(previous)
 
     def apply(
         self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: dict[str, Any]
@@ -106,11 +127,15 @@ def add_tangents(a: Any, b: Any) -> Any:
     return a if b is None else ops.add_any(a, b)
 
 
-def instantiate(tangent: Any, like: Any) -> Any:
-    """The tangent, or zeros of the type of the value it belongs to."""
-    if tangent is not None:
-        return tangent
-    aval = aval_of(like).to_tangent_aval()
+def zero_tangent(like: Any) -> Any:
+    """The zero in the tangent space of a value."""
+    return zero_of(aval_of(like).to_tangent_aval())
+
+
+def zero_of(aval: ShapedArray) -> Any:
+    """The zero of a tangent aval; a NumPy array where its dtype is float0."""
+    if aval.dtype == dtypes.float0:
+        return np.zeros(aval.shape, dtypes.float0)
     return zeros(aval.shape, aval.dtype)
 
 

@@ -3,6 +3,7 @@
 It is forward mode over a Tape: operations on tangents are recorded, all others are the parent's.
 So a rule such as `mul(t, cos(x))` computes cos(x) now and records one multiplication by it.
 """
+
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

@@ -2,6 +2,7 @@
 
 Zero cotangents are None and reach no rule.
 """
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +11,7 @@ from jacana.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from jacana.core.primitive import Inapplicable, Linear
 
 
-def backward_pass(
-    jaxpr: Jaxpr, known: dict[Var, Any], cotangents: Sequence[Any]
-) -> dict[Var, Any]:
+def backward_pass(jaxpr: Jaxpr, known: dict[Var, Any], cotangents: Sequence[Any]) -> dict[Var, Any]:
     """Cotangents of the variables that are not known, given those of the outputs.
 
     `known` has the values of constvars and of inputs that the program is not linear in. It gets the
@@ -65,9 +64,7 @@ def _transpose_equation(
         _accumulate(found, atom, result, known)
 
 
-def transpose(
-    jaxpr: Jaxpr, residuals: Sequence[Any], cotangents: Sequence[Any]
-) -> list[Any]:
+def transpose(jaxpr: Jaxpr, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
     """Cotangents of the inputs of a linear jaxpr, None where zero."""
     known = dict(zip(jaxpr.constvars, residuals, strict=True))
     found = backward_pass(jaxpr, known, cotangents)

@@ -1,0 +1,100 @@
+"""Functions that bring a rule of their own: how each kind of trace runs them.
+
+Outside of a jaxpr such a function is no equation: it runs as plain Python, and its rule runs in its
+place where it is differentiated, so both may look at concrete values. Staging makes an equation of
+it that keeps the rule as a param.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from jacana.core.avals import ShapedArray
+from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
+from jacana.core.stage import JaxprTrace, stage
+from jacana.core.trace import Trace, Tracer, current, set_current
+from jacana.core.values import aval_of
+from jacana.higher_order.call import evaluated, kept
+from jacana.transforms.batch import BatchTrace, BatchTracer, batch, to_axis
+from jacana.transforms.jvp import JVPTrace
+from jacana.transforms.linearize import Tape
+
+Flat = Callable[..., list[Any]]
+
+
+class CustomFunction(Protocol):
+    """A flat function and its rule."""
+
+    function: Flat
+
+    def differentiate(self, primals: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Outputs and their tangents (None: zero), by the rule."""
+
+    def batched(self, size: int, axes: Sequence[int | None], name: Any) -> "CustomFunction":
+        """The same over one more axis, which is the first of every output."""
+
+    def record(self, trace: JaxprTrace, args: Sequence[Any]) -> list[Any]:
+        """The outputs of an equation for it."""
+
+
+def run(custom: CustomFunction, args: Sequence[Any]) -> list[Any]:
+    """The outputs under the current trace."""
+    return _run(current(), custom, args)
+
+
+def _run(trace: Trace, custom: CustomFunction, args: Sequence[Any]) -> list[Any]:
+    mine = any(isinstance(x, Tracer) and x._trace is trace for x in args)
+    if isinstance(trace, JVPTrace):
+        return trace.call(custom.differentiate, args) if mine else _run(trace.parent, custom, args)
+    if isinstance(trace, BatchTrace):
+        if not mine and trace.axis_name is None:
+            return _run(trace.parent, custom, args)
+        values, axes = trace.split(args)
+        batched = custom.batched(trace.size, axes, trace.axis_name)
+        return [BatchTracer(trace, o, 0) for o in _run(trace.parent, batched, values)]
+    if isinstance(trace, Tape) and not mine:
+        assert trace.parent is not None
+        return _run(trace.parent, custom, args)
+    with set_current(trace):
+        if isinstance(trace, JaxprTrace):
+            return custom.record(trace, args)
+        return custom.function(*args)
+
+
+def staged(function: Flat, args: Sequence[Any], name: str) -> tuple[ClosedJaxpr, list[Any]]:
+    """The function's jaxpr with what it captures as its first inputs, and those values."""
+    return hoisted(*stage(function, [aval_of(x) for x in args], name))
+
+
+def batched_function(function: Flat, size: int, axes: Sequence[int | None], name: Any) -> Flat:
+    """A flat function over one more axis, which is the first of every output."""
+
+    def run_batched(*args: Any) -> list[Any]:
+        outs, found = batch(function, size, args, axes, name)
+        return [to_axis(o, a, 0, size) for o, a in zip(outs, found, strict=True)]
+
+    return run_batched
+
+
+def batched_program(
+    jaxpr: Jaxpr, size: int, axes: tuple[int | None, ...], name: Any
+) -> tuple[ClosedJaxpr, list[Any]]:
+    """A program over one more axis, the first of every output, and values of its first inputs."""
+
+    def make() -> tuple[ClosedJaxpr, list[Any]]:
+        avals = [with_axis(v, size, a) for v, a in zip(jaxpr.in_avals, axes, strict=True)]
+        function = batched_function(evaluated(jaxpr), size, axes, name)
+        return hoisted(*stage(function, avals, jaxpr.debug_name))
+
+    return kept(jaxpr, ("batch all", size, axes, name), make)  # type: ignore[no-any-return]
+
+
+def hoisted(jaxpr: Jaxpr, consts: list[Any]) -> tuple[ClosedJaxpr, list[Any]]:
+    """The program with its constants as its first inputs, and their values."""
+    return ClosedJaxpr(jaxpr.with_constvars_as_inputs()), consts
+
+
+def with_axis(aval: ShapedArray, size: int, axis: int | None) -> ShapedArray:
+    """The aval of a batch of values."""
+    if axis is None:
+        return aval
+    return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
