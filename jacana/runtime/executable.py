@@ -1,5 +1,4 @@
 """Executables: programs ready to run on arrays of their input types."""
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,22 +14,22 @@ from jacana.compiler.commands import (
 from jacana.compiler.compile import compile_jaxpr
 from jacana.compiler.library import library_function
 from jacana.compiler.llvm import module as llvm_module
+from jacana.compiler.llvm import native
 from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import Jaxpr
 from jacana.runtime import cache, executor
 from jacana.runtime.array import Array, view
-from jacana.runtime.buffer import allocate
+from jacana.runtime.buffer import allocator
 
 # Kernel key -> address of its code; kernels are never unloaded.
 _addresses: dict[bytes, int] = {}
-_compiling = threading.RLock()
 
 
 def kernel_address(command: KernelCommand) -> int:
     """The code of a command's kernel: from memory, from disk, or compiled now."""
     address = _addresses.get(command.key)
     if address is None:
-        with _compiling:
+        with native.compile_lock:
             address = _addresses.get(command.key)
             if address is None:
                 kernel = command.kernel
@@ -43,12 +42,13 @@ class Executable:
     """A compiled program. Calling it with arrays of the input types gives the list of results."""
 
     __slots__ = (
-        "program", "in_avals", "_run", "_outputs", "_results", "_arena", "_single", "_keep",
+        "program", "in_avals", "_allocate", "_run", "_outputs", "_results", "_arena", "_single", "_keep",
     )  # fmt: skip
 
     def __init__(self, program: Program):
         self.program = program
         self.in_avals = program.inputs
+        self._allocate = allocator()
         n = len(program.inputs)
         self._outputs = [(aval, aval.nbytes) for _, aval in program.computed]
         position = {slot: n + k for k, (slot, _) in enumerate(program.computed)}
@@ -88,6 +88,7 @@ class Executable:
     def __call__(self, arrays: Sequence[Array]) -> list[Array]:
         """The results; the arrays' types are the caller's responsibility."""
         addresses = [a.address for a in arrays]
+        allocate = self._allocate
         made = []
         for aval, nbytes in self._outputs:
             buffer = allocate(nbytes)
@@ -110,7 +111,7 @@ def _on_views(command: HostCommand) -> Callable[[list[int]], None]:
 
     def call(addresses: list[int]) -> None:
         inputs = [
-            view(aval, address, None) for aval, address in zip(command.inputs, addresses, strict=False)
+            view(aval, address, None) for aval, address in zip(command.inputs, addresses)
         ]
         results = command.function(*inputs)
         for aval, address, result in zip(command.outputs, addresses[n:], results, strict=True):

@@ -5,10 +5,9 @@ slots by Param.index, and the range of the grid loop. It returns 0. `bufs` is ne
 there are no buffers. Buffers may overlap where an iteration loads an element before it stores it.
 """
 
-import itertools
 from typing import Any
 
-from jacana.compiler.llvm import target
+from jacana.compiler.llvm import native_image, native_link, target
 from jacana.compiler.llvm.analysis import calls_size, needs_mask
 from jacana.compiler.llvm.code import Emitter, Module, Value, llvm_type
 from jacana.compiler.llvm.control import result_type
@@ -21,14 +20,10 @@ INLINE_LIMIT = 320
 # With more parameters than this each is read where it is used: registers would not hold them.
 PARAMS_AT_START = 24
 
-# Loaded code is in use until the process ends, so what owns it is never let go.
-_libraries: list[Any] = []
-_numbers = itertools.count()
-
 
 def compile_kernel(kernel: ir.Kernel) -> bytes:
-    """The object code of the kernel, which defines the one symbol "kernel"."""
-    return bytes(target.machine().emit_object(_parse(kernel)))
+    """The image of the kernel's code, which defines the one symbol "kernel"."""
+    return native_link.link(bytes(target.machine().emit_object(_parse(kernel))))
 
 
 def assembly(kernel: ir.Kernel) -> str:
@@ -36,12 +31,9 @@ def assembly(kernel: ir.Kernel) -> str:
     return str(target.machine().emit_assembly(_parse(kernel)))
 
 
-def load(objects: bytes) -> int:
-    """The address of the function in the object code."""
-    builder = target.binding().JITLibraryBuilder().add_object_img(objects).add_current_process()
-    library = builder.export_symbol(SYMBOL).link(target.linker(), f"kernel{next(_numbers)}")
-    _libraries.append(library)
-    return int(library[SYMBOL])
+def load(image: bytes) -> int:
+    """The address of the function in an image; it stays loaded until the process ends."""
+    return native_image.load(image)[SYMBOL]
 
 
 def target_key() -> str:
