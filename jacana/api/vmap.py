@@ -1,6 +1,7 @@
 """vmap: a function of single examples as a function of batches."""
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,8 @@ import numpy as np
 
 from jacana.api.arguments import check_callable, flatten_arrays, name_of
 from jacana.core import tree
+from jacana.core.errors import NotAnArrayError
+from jacana.core.values import aval_of, is_array_like
 from jacana.transforms.batch import batch, to_axis
 
 
@@ -22,11 +25,13 @@ def vmap(
     """`fun` over one more axis of its arguments and results.
 
     Args:
+      fun: a function of arrays, or of containers of arrays, to the same.
       in_axes: which axis of each argument is mapped: an int, None (not mapped), or a tuple of these
         and of containers that begin the arguments' structure.
       out_axes: where the axis goes in the results; None for results that do not depend on it.
       axis_name: a name for collectives such as lax.psum over the axis.
       axis_size: the size of the axis; needed only where nothing mapped tells it.
+      spmd_axis_name: accepted for JAX's sake; it says how to divide the axis between devices.
 
     >>> import jacana.numpy as jnp
     >>> vmap(jnp.dot)(jnp.ones((2, 3)), jnp.ones((2, 3)))
@@ -52,15 +57,15 @@ def vmap(
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
                 f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
-                f"positional arguments passed to the function, but got len(in_axes)={len(in_axes)}, "
-                f"len(args)={len(args)}"
+                f"positional arguments passed to the function, but got "
+                f"len(in_axes)={len(in_axes)}, len(args)={len(args)}"
             )
         leaves, structure = flatten_arrays((args, kwargs), f"vmap of {name_of(fun)}")
         # Keyword arguments are mapped along their first axis.
         axes = tree.broadcast_prefix(
             (in_axes, 0), (args, kwargs), is_leaf=lambda x: x is None, name="vmap in_axes"
         )
-        axes = [_canonical(x, a, in_axes) for x, a in zip(leaves, axes, strict=True)]
+        axes = [_canonical(x, a) for x, a in zip(leaves, axes, strict=True)]
         size = _mapped_size(fun, args, kwargs, leaves, axes, axis_size)
         structures: list[Any] = []
 
@@ -68,6 +73,9 @@ def vmap(
             given, named = structure.unflatten(xs)
             out, out_structure = tree.flatten(fun(*given, **named))
             structures.append(out_structure)
+            for x in out:
+                if not is_array_like(x):
+                    raise NotAnArrayError(x, f"vmap (as a result of {name_of(fun)})")
             return out
 
         outs, found = batch(flat, size, leaves, axes, axis_name)
@@ -78,15 +86,15 @@ def vmap(
     return mapped
 
 
-def _canonical(x: Any, axis: int | None, in_axes: Any) -> int | None:
+def _canonical(x: Any, axis: int | None) -> int | None:
     if axis is None:
         return None
     rank = np.ndim(x)
     if not -rank <= axis < rank:
         raise ValueError(
-            f"vmap was requested to map its argument along axis {axis}, which implies that its rank "
-            f"should be at least {axis + 1 if axis >= 0 else -axis}, but is only {rank} (its shape "
-            f"is {np.shape(x)})."
+            f"vmap was requested to map its argument along axis {axis}, which implies that its "
+            f"rank should be at least {axis + 1 if axis >= 0 else -axis}, but is only {rank} (its "
+            f"shape is {np.shape(x)})."
         )
     return axis % rank
 
@@ -99,26 +107,49 @@ def _mapped_size(
         sizes.add(given)
     if len(sizes) == 1:
         return sizes.pop()
-    if not sizes:
-        if not leaves:
-            raise ValueError("vmap wrapped function must be passed at least one argument.")
+    if not leaves:
         raise ValueError(
-            f"vmap must have at least one non-None value in in_axes (function {name_of(fun)})."
+            f"vmap wrapped function must be passed at least one argument containing an array or "
+            f"axis_size must be specified, got empty *args={args} and **kwargs={kwargs}."
         )
+    if not sizes:
+        raise ValueError(
+            f"vmap must have at least one non-None value in in_axes or axis_size must be specified "
+            f"(function {name_of(fun)})."
+        )
+    places: dict[int, list[str]] = {}
     paths, _ = tree.flatten_with_path((args, kwargs))
-    lines = [
-        f"  * {_argument(path)} has shape {np.shape(x)}: axis {a} has size {np.shape(x)[a]}"
-        for (path, x), a in zip(paths, axes, strict=True)
-        if a is not None
-    ]
+    for (path, x), a in zip(paths, axes, strict=True):
+        if a is not None:
+            place = f"axis {a} of {_argument(fun, path)} of type {aval_of(x).str_short()}"
+            places.setdefault(np.shape(x)[a], []).append(place)
+    lines = [] if given is None else [f"  * the `axis_size` argument was {given}"]
+    most_first = sorted(places.items(), key=lambda item: -len(item[1]))
+    for i, (size, where) in enumerate(most_first):
+        if len(where) == 1:
+            lines.append(f"  * one axis had size {size}: {where[0]}")
+        else:
+            share = "most" if i == 0 and len(where) > len(most_first[-1][1]) else "some"
+            count = f"{share} axes ({len(where)} of them)"
+            lines.append(f"  * {count} had size {size}, e.g. {where[0]}")
     raise ValueError(
-        "vmap got inconsistent sizes for array axes to be mapped:\n" + "\n".join(lines)
+        "vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines)
     )
 
 
-def _argument(path: Any) -> str:
-    kind = "args" if path[0] == tree.SequenceKey(0) else "kwargs"
-    return f"{kind}{tree.keystr(path[1:])}"
+def _argument(fun: Any, path: Any) -> str:
+    """The name of the parameter that an argument belongs to, with the way to the leaf."""
+    if path[0] == tree.SequenceKey(1):
+        return f"kwargs{tree.keystr(path[1:])}"
+    number = path[1].idx
+    try:
+        names = list(inspect.signature(fun).bind_partial(*range(number + 1)).arguments.items())
+    except (TypeError, ValueError):
+        names = []
+    for name, value in names:
+        if value == number:
+            return f"argument {name}{tree.keystr(path[2:])}"
+    return f"args{tree.keystr(path[1:])}"
 
 
 def _out_axes(out_axes: Any, out: Any) -> list[Any]:
@@ -134,8 +165,9 @@ def _placed(fun: Any, out: Any, axis: int | None, wanted: int | None, size: int)
     if wanted is None:
         if axis is not None:
             raise ValueError(
-                f"vmap has mapped output (of {name_of(fun)}) but out_axes is None. Give it an axis, "
-                f"or return something that does not depend on mapped arguments."
+                f"at vmap out_axes, got axis spec None but an output of {name_of(fun)} was batched "
+                f"on axis {axis}. Give it an axis, or return something that does not depend on "
+                f"mapped arguments."
             )
         return out
     rank = np.ndim(out) + (axis is None)

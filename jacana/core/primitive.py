@@ -77,10 +77,6 @@ class Primitive:
     linearize_rule: Any = None
     # batch_rule(trace, values, axes, params) -> (out, axes of out)
     batch_rule: Any = None
-    # eager_rule(args, params) -> out, instead of compiling the equation
-    eager_rule: Any = None
-    # stage_rule(args, params) -> (args, params) of the equation to record
-    stage_rule: Any = None
 
     def __init__(self) -> None:
         missing = [r for r in RULES if getattr(type(self), r, None) is None]

@@ -73,8 +73,6 @@ class JaxprTrace(Trace):
         return var
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if primitive.stage_rule is not None:
-            args, params = primitive.stage_rule(args, params)
         invars = [self.atom(a) for a in args]
         out = primitive.type_rule(*[v.aval for v in invars], **params)
         source = user_source()

@@ -21,6 +21,18 @@ from jacana.transforms.linearize import Tape
 Flat = Callable[..., list[Any]]
 
 
+class Named:
+    """A function with the name that a printed program shows."""
+
+    __slots__ = ("function", "__name__")
+
+    def __init__(self, function: Callable[..., Any], name: str):
+        self.function, self.__name__ = function, name
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
 class CustomFunction(Protocol):
     """A flat function and its rule."""
 
