@@ -1,5 +1,6 @@
 """Convolution in any number of dimensions, and its gradients, which are convolutions too."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -9,13 +10,16 @@ from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.kernel.expr import Expr
-from jacana.ops.contraction import converted
+from jacana.ops.contraction import LIBRARY_DTYPES, LIBRARY_WORK, converted
 from jacana.ops.families import Bilinear, is_linear, move_axis, spread_axis
 from jacana.ops.indexing import select_if
-from jacana.ops.lowering import Build, Tensor, Value
+from jacana.ops.lowering import Build, Index, Tensor, Value
 from jacana.ops.params import WithDefaults
 from jacana.ops.reduction import accumulation_dtype
 from jacana.ops.windows import Windows
+
+# All windows of an operand are copied out for the library if they are no more than this.
+LARGEST_PATCHES = 1 << 26
 
 Axes = tuple[int, ...]
 Padding = tuple[tuple[int, int], ...]
@@ -165,35 +169,71 @@ def _as(x: Any, dtype: Any) -> Any:
     return ops.convert_element_type(x, new_dtype=dtype, weak_type=False)
 
 
+class Groups:
+    """The sizes of a convolution taken apart into groups, each of features of its own."""
+
+    def __init__(self, x: Tensor, w: Tensor, numbers: ConvDimensionNumbers, geometry: Geometry):
+        self.x, self.w, self.numbers, self.geometry = x, w, numbers, geometry
+        self.count = max(geometry.feature_groups, geometry.batch_groups)
+        self.spatial = permuted(x.shape, numbers.lhs_spec[2:])
+        features, self.channels, *window = permuted(w.shape, numbers.rhs_spec)
+        self.window = tuple(window)
+        self.features = features // self.count
+        self.batch = x.shape[numbers.lhs_spec[0]] // geometry.batch_groups
+        self.windows = geometry.windows(window)
+        self.counts = self.windows.counts(self.spatial)
+
+    def read(
+        self, build: Build, group: Any, batch: Any, at: Sequence[Expr], channel: Any,
+        within: Sequence[Expr],
+    ) -> Any:  # fmt: skip
+        """The element of lhs under element `within` of window `at`; 0 outside."""
+        index, inside = self.windows.position(self.spatial, at, within)
+        if self.geometry.feature_groups > 1:
+            channel = group * self.channels + channel
+        if self.geometry.batch_groups > 1:
+            batch = group * self.batch + batch
+        axes = dict(zip(self.numbers.lhs_spec, [batch, channel, *index]))
+        value = self.x[[axes[a] for a in range(self.x.ndim)]]
+        return select_if(build, inside, value, build.const(0, self.x.dtype))
+
+    def patches_size(self) -> int:
+        """Elements of all windows together."""
+        sizes = (self.count, self.batch, *self.counts, self.channels, *self.window)
+        return math.prod(sizes)
+
+
 def lowered_convolution(
     build: Build, x: Tensor, w: Tensor, numbers: ConvDimensionNumbers, geometry: Geometry
 ) -> Tensor:
-    """The convolution as a fused reduction: every output element folds its own window."""
-    shape = convolved_shape(x.shape, w.shape, numbers, geometry)
-    spatial = permuted(x.shape, numbers.lhs_spec[2:])
-    out_features, in_features, *window = permuted(w.shape, numbers.rhs_spec)
-    windows = geometry.windows(window)
-    rank, depth = len(shape), [in_features, *window]
-    batch = x.shape[numbers.lhs_spec[0]] // geometry.batch_groups
+    """By the library's matrix product where large, else fused; by shape and dtype alone."""
+    groups = Groups(x, w, numbers, geometry)
+    size = groups.patches_size()
+    if (
+        x.dtype in LIBRARY_DTYPES
+        and size * groups.features >= LIBRARY_WORK * groups.count
+        and 0 < size <= LARGEST_PATCHES
+    ):
+        return library_convolution(build, groups)
+    return generated_convolution(build, groups)
+
+
+def generated_convolution(build: Build, groups: Groups) -> Tensor:
+    """Every output element folds its own window."""
+    x, w, numbers = groups.x, groups.w, groups.numbers
+    shape = convolved_shape(x.shape, w.shape, numbers, groups.geometry)
+    rank, depth = len(shape), [groups.channels, *groups.window]
     is_empty = 0 in x.shape or 0 in w.shape
 
     def element(*i: Expr) -> Value:
         if is_empty:
             return build.const(0, x.dtype)
-        at_batch, feature = i[numbers.out_spec[0]], i[numbers.out_spec[1]]
-        at, inside = windows.position(spatial, [i[a] for a in numbers.out_spec[2:]], i[rank + 1 :])
-        channel = i[rank]
-        if geometry.feature_groups > 1:
-            group = feature / (out_features // geometry.feature_groups)
-            channel = group * in_features + channel
-        if geometry.batch_groups > 1:
-            group = feature / (out_features // geometry.batch_groups)
-            at_batch = group * batch + at_batch
-        of_x = dict(zip(numbers.lhs_spec, [at_batch, channel, *at]))
+        feature = i[numbers.out_spec[1]]
+        group = feature / groups.features if groups.count > 1 else 0
+        at = [i[a] for a in numbers.out_spec[2:]]
+        a = groups.read(build, group, i[numbers.out_spec[0]], at, i[rank], i[rank + 1 :])
         of_w = dict(zip(numbers.rhs_spec, [feature, *i[rank:]]))
-        a: Any = x[[of_x[k] for k in range(x.ndim)]]
-        b: Any = w[[of_w[k] for k in range(w.ndim)]]
-        return select_if(build, inside, a, build.const(0, x.dtype)) * b  # type: ignore[no-any-return]
+        return a * w[[of_w[k] for k in range(w.ndim)]]  # type: ignore[no-any-return]
 
     def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Value]:
         return [a[0] + b[0]]
@@ -201,6 +241,43 @@ def lowered_convolution(
     products = build.compute([*shape, *depth], x.dtype, element, [x, w])
     axes = tuple(range(rank, rank + len(depth)))
     return build.reduce([products], axes, combine, [0])[0]
+
+
+def library_convolution(build: Build, groups: Groups) -> Tensor:
+    """The product of all windows, as rows of a matrix, with rhs as another."""
+    x, w, numbers = groups.x, groups.w, groups.numbers
+    rank = len(groups.window)
+    # The order of a row follows that of rhs in memory, so that rhs need not move.
+    is_last = groups.count == 1 and numbers.rhs_spec[0] == w.ndim - 1
+    depth_axes = sorted(numbers.rhs_spec[1:]) if is_last else list(numbers.rhs_spec[1:])
+    depth = [w.shape[a] for a in depth_axes]
+    rows = (groups.batch, *groups.counts)
+
+    def patch(*i: Expr) -> Value:
+        group, batch, at, within = i[0], i[1], i[2 : 2 + rank], i[2 + rank :]
+        of_w = dict(zip(depth_axes, within))
+        channel, *inner = [of_w[a] for a in numbers.rhs_spec[1:]]
+        return groups.read(build, group, batch, at, channel, inner)  # type: ignore[no-any-return]
+
+    patches = build.compute((groups.count, *rows, *depth), x.dtype, patch, [x])
+    order = numbers.rhs_spec
+    kernels = w
+    if not is_last and order != tuple(sorted(order)):
+        kernels = build.view(
+            w, permuted(w.shape, order), lambda *i: [i[order.index(a)] for a in range(w.ndim)]
+        )
+    m, n, k = math.prod(rows), groups.features, math.prod(depth)
+    params = (m, n, k, 0, int(not is_last), groups.count)
+    spec = ((groups.count, *rows, n), x.dtype)
+    made = build.library("gemm", [spec], [patches, kernels], params, x.dtype)[0]
+
+    def index(*i: Expr) -> Index:
+        feature = i[numbers.out_spec[1]]
+        at = [i[a] for a in (numbers.out_spec[0], *numbers.out_spec[2:])]
+        return [feature / n, *at, feature % n]
+
+    shape = convolved_shape(x.shape, w.shape, numbers, groups.geometry)
+    return build.view(made, shape, index)
 
 
 def convolved_shape(

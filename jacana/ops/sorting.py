@@ -38,22 +38,55 @@ def take_along(x: Any, index: Any, axis: int) -> Any:
     )  # fmt: skip
 
 
-def comparable(x: np.ndarray) -> np.ndarray:
-    """The key in a dtype that NumPy sorts in the right order."""
-    kind = dtypes.kind(dtypes.dtype(x.dtype))
-    if kind == "float" and x.dtype.itemsize < 4:
-        return x.astype(np.float32)
-    if kind in ("int", "uint") and x.dtype.kind not in "iu":
-        return x.astype(np.int16)
-    return x
+def ranks(x: np.ndarray, signed_zeros: bool = False) -> np.ndarray:
+    """Unsigned integers ordered as x is: all nan last and equal, -0.0 equal to 0.0 unless asked."""
+    dtype = dtypes.dtype(x.dtype)
+    if dtypes.is_float(dtype):
+        wide = x.astype(np.float64 if dtype.itemsize == 8 else np.float32)
+        if not signed_zeros:
+            wide = wide + wide.dtype.type(0)
+        bits = wide.view(np.dtype(f"u{wide.dtype.itemsize}"))
+        top = bits.dtype.type(1 << 8 * wide.dtype.itemsize - 1)
+        ordered = np.where(bits & top, ~bits, bits | top)
+        return np.where(np.isnan(wide), ~bits.dtype.type(0), ordered)
+    if dtypes.is_signed_integer(dtype):
+        wide = x if x.dtype.kind == "i" else x.astype(np.int8)
+        bits = wide.view(np.dtype(f"u{wide.dtype.itemsize}"))
+        return bits ^ bits.dtype.type(1 << 8 * wide.dtype.itemsize - 1)
+    return x if x.dtype.kind == "u" else x.astype(np.uint8)
+
+
+def numbered(key: np.ndarray, axis: int) -> np.ndarray | None:
+    """Each rank with its position in the low half, all distinct; None for ranks of 64 bits."""
+    if key.dtype.itemsize > 4 or key.shape[axis] >= 1 << 32:
+        return None
+    along = [-1 if a == axis else 1 for a in range(key.ndim)]
+    position = np.arange(key.shape[axis], dtype=np.uint64).reshape(along)
+    return key.astype(np.uint64) << np.uint64(32) | position
+
+
+def position_of(found: np.ndarray) -> np.ndarray:
+    return (found & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
 def order_of(keys: Sequence[np.ndarray], axis: int) -> np.ndarray:
     """The stable order by the first key, then by the next ones."""
-    wide = [comparable(k) for k in keys]
-    if len(wide) == 1:
-        return np.argsort(wide[0], axis, kind="stable")
-    return np.lexsort(wide[::-1], axis)
+    comparable = [k if k.dtype.kind == "c" else ranks(k) for k in keys]
+    if len(comparable) > 1:
+        return np.lexsort(comparable[::-1], axis)
+    (key,) = comparable
+    found = numbered(key, axis) if key.dtype.kind == "u" else None
+    if found is None:
+        return np.argsort(key, axis, kind="stable")
+    # Numbers that differ need no stable sort, which is the slower one.
+    return position_of(np.sort(found, axis))
+
+
+def sorted_alone(x: np.ndarray, axis: int) -> np.ndarray | None:
+    """x in order where equal elements cannot be told apart; None where they can."""
+    if x.dtype.kind not in "biuf" or np.any((x == 0) & np.signbit(x) if x.dtype.kind == "f" else 0):
+        return None
+    return np.sort(x, axis)
 
 
 class Sort(Primitive):
@@ -81,6 +114,8 @@ class Sort(Primitive):
         self, *xs: Any, dimension: int, is_stable: bool, num_keys: int
     ) -> list[np.ndarray]:
         arrays = [np.asarray(x) for x in xs]
+        if len(arrays) == 1 and (alone := sorted_alone(arrays[0], dimension)) is not None:
+            return [alone]
         order = order_of(arrays[:num_keys], dimension)
         return [np.take_along_axis(x, order, dimension) for x in arrays]
 
@@ -114,15 +149,17 @@ class Sort(Primitive):
         return build.host(function, [(x.shape, x.dtype) for x in xs], xs)
 
 
-def descending_order(x: np.ndarray, axis: int) -> np.ndarray:
-    """The order from the greatest; nan is greatest, 0.0 comes before -0.0, ties by position."""
-    kind = dtypes.kind(dtypes.dtype(x.dtype))
-    wide = comparable(x)
-    if kind != "float":
-        # ~v reverses the order of integers without overflow.
-        return np.argsort(~wide, axis, kind="stable")
-    number = np.where(np.isnan(wide), -np.inf, -wide)
-    return np.lexsort([np.signbit(wide) & (wide == 0), number, ~np.isnan(wide)], axis)
+def greatest_positions(x: np.ndarray, k: int, axis: int) -> np.ndarray:
+    """Positions of the k greatest; nan is greatest, 0.0 is above -0.0, ties by position."""
+    key = ~ranks(x, signed_zeros=True)
+    found = numbered(key, axis)
+    first = slice(None, k)
+    part = (slice(None),) * axis + (first,)
+    if found is None:
+        return np.argsort(key, axis, kind="stable")[part]
+    if 0 < k < found.shape[axis]:
+        found = np.partition(found, k - 1, axis)[part]
+    return position_of(np.sort(found, axis)[part])
 
 
 class TopK(WithDefaults):
@@ -150,7 +187,7 @@ class TopK(WithDefaults):
     def reference(self, x: Any, *, k: int, axis: int = -1) -> list[np.ndarray]:
         x = np.asarray(x)
         axis = axis % x.ndim
-        order = np.take(descending_order(x, axis), np.arange(k), axis)
+        order = greatest_positions(x, k, axis)
         return [np.take_along_axis(x, order, axis), order.astype(np.int32)]
 
     def jvp(

@@ -84,6 +84,11 @@ CONVOLUTIONS = (
         {"feature_group_count": 2, "lhs_dilation": (2,), "padding": ((1, 1),)},
     ),
     ((2, 3), (4, 3), POINT, {}),
+    # Large enough for the library.
+    ((2, 4, 6, 7), (6, 4, 3, 3), FIRST, {"padding": ((1, 1), (1, 2))}),
+    ((2, 6, 7, 4), (3, 3, 4, 6), LAST, {"window_strides": (1, 2), "rhs_dilation": (2, 1)}),
+    ((2, 6, 6, 7), (9, 2, 3, 3), FIRST, {"feature_group_count": 3}),
+    ((6, 6, 6, 7), (9, 6, 3, 3), FIRST, {"batch_group_count": 3, "padding": ((1, 1), (0, 0))}),
     ((0, 3, 5), (4, 3, 2), LINE, {}),
 )  # fmt: skip
 for x, w, numbers, given in CONVOLUTIONS:
