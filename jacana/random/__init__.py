@@ -1,17 +1,43 @@
 """Random numbers from keys: `jax.random`."""
-from jacana.random.distributions import bernoulli as bernoulli
-from jacana.random.distributions import exponential as exponential
-from jacana.random.distributions import gumbel as gumbel
-from jacana.random.distributions import normal as normal
-from jacana.random.distributions import randint as randint
-from jacana.random.distributions import truncated_normal as truncated_normal
-from jacana.random.distributions import uniform as uniform
-from jacana.random.keys import PRNGKey as PRNGKey
-from jacana.random.keys import bits as bits
-from jacana.random.keys import clone as clone
-from jacana.random.keys import fold_in as fold_in
-from jacana.random.keys import key as key
-from jacana.random.keys import key_data as key_data
-from jacana.random.keys import key_impl as key_impl
-from jacana.random.keys import split as split
-from jacana.random.keys import wrap_key_data as wrap_key_data
+from jacana.random.choosing import (
+    categorical as categorical,
+    choice as choice,
+    permutation as permutation,
+)
+from jacana.random.continuous import (
+    cauchy as cauchy,
+    exponential as exponential,
+    gumbel as gumbel,
+    laplace as laplace,
+    logistic as logistic,
+    pareto as pareto,
+    rayleigh as rayleigh,
+    triangular as triangular,
+    wald as wald,
+    weibull_min as weibull_min,
+)
+from jacana.random.integers import (
+    bernoulli as bernoulli,
+    geometric as geometric,
+    rademacher as rademacher,
+    randint as randint,
+)
+from jacana.random.keys import (
+    PRNGKey as PRNGKey,
+    clone as clone,
+    fold_in as fold_in,
+    key as key,
+    key_data as key_data,
+    key_dtype as key_dtype,
+    key_impl as key_impl,
+    split as split,
+    wrap_key_data as wrap_key_data,
+)
+from jacana.random.normal import (
+    double_sided_maxwell as double_sided_maxwell,
+    lognormal as lognormal,
+    maxwell as maxwell,
+    normal as normal,
+    truncated_normal as truncated_normal,
+)
+from jacana.random.uniform import bits as bits, uniform as uniform
