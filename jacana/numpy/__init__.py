@@ -32,8 +32,17 @@ from numpy import (
 )
 from numpy.exceptions import ComplexWarning as ComplexWarning
 
-from jacana.numpy import operators as operators
+from jacana.numpy import operators as operators, ufuncs as ufuncs
+from jacana.numpy.apply import (
+    apply_along_axis as apply_along_axis,
+    apply_over_axes as apply_over_axes,
+    vectorize as vectorize,
+)
 from jacana.numpy.array_type import ndarray as ndarray
+from jacana.numpy.bits import (
+    packbits as packbits,
+    unpackbits as unpackbits,
+)
 from jacana.numpy.comparison import (
     allclose as allclose,
     array_equal as array_equal,
@@ -64,6 +73,13 @@ from jacana.numpy.creation import (
     ones_like as ones_like,
     zeros as zeros,
     zeros_like as zeros_like,
+)
+from jacana.numpy.differences import (
+    diff as diff,
+    ediff1d as ediff1d,
+    gradient as gradient,
+    trapezoid as trapezoid,
+    unwrap as unwrap,
 )
 from jacana.numpy.elementwise import (
     abs as abs,
@@ -154,6 +170,9 @@ from jacana.numpy.elementwise import (
     tanh as tanh,
     true_divide as true_divide,
 )
+from jacana.numpy.files import (
+    load as load,
+)
 from jacana.numpy.floats import (
     angle as angle,
     around as around,
@@ -181,6 +200,21 @@ from jacana.numpy.floats import (
     signbit as signbit,
     spacing as spacing,
     trunc as trunc,
+)
+from jacana.numpy.histograms import (
+    bincount as bincount,
+    histogram as histogram,
+    histogram2d as histogram2d,
+    histogram_bin_edges as histogram_bin_edges,
+    histogramdd as histogramdd,
+)
+from jacana.numpy.index_tricks import (
+    c_ as c_,
+    r_ as r_,
+)
+from jacana.numpy.interpolation import (
+    digitize as digitize,
+    interp as interp,
 )
 from jacana.numpy.joining import (
     append as append,
@@ -210,7 +244,6 @@ from jacana.numpy.linalg import (
     inner as inner,
     kron as kron,
     matmul as matmul,
-    outer as outer,
     tensordot as tensordot,
     trace as trace,
     vdot as vdot,
@@ -273,6 +306,21 @@ from jacana.numpy.nan_reductions import (
 )
 from jacana.numpy.padding import (
     pad as pad,
+)
+from jacana.numpy.polynomial import (
+    poly as poly,
+    polyadd as polyadd,
+    polyder as polyder,
+    polydiv as polydiv,
+    polyint as polyint,
+    polymul as polymul,
+    polysub as polysub,
+    polyval as polyval,
+)
+from jacana.numpy.positions import (
+    ix_ as ix_,
+    ravel_multi_index as ravel_multi_index,
+    unravel_index as unravel_index,
 )
 from jacana.numpy.quantiles import (
     median as median,
@@ -357,6 +405,18 @@ from jacana.numpy.selection import (
     clip as clip,
     select as select,
 )
+from jacana.numpy.sets import (
+    intersect1d as intersect1d,
+    isin as isin,
+    setdiff1d as setdiff1d,
+    setxor1d as setxor1d,
+    union1d as union1d,
+    unique as unique,
+    unique_all as unique_all,
+    unique_counts as unique_counts,
+    unique_inverse as unique_inverse,
+    unique_values as unique_values,
+)
 from jacana.numpy.sorting import (
     argpartition as argpartition,
     argsort as argsort,
@@ -365,6 +425,12 @@ from jacana.numpy.sorting import (
     searchsorted as searchsorted,
     sort as sort,
     sort_complex as sort_complex,
+)
+from jacana.numpy.statistics import (
+    convolve as convolve,
+    corrcoef as corrcoef,
+    correlate as correlate,
+    cov as cov,
 )
 from jacana.numpy.take import (
     argwhere as argwhere,
@@ -393,6 +459,18 @@ from jacana.numpy.types import (
     result_type as result_type,
     shape as shape,
     size as size,
+)
+from jacana.numpy.ufuncs import (
+    frompyfunc as frompyfunc,
+    outer as outer,
+    ufunc as ufunc,
+)
+from jacana.numpy.window_functions import (
+    bartlett as bartlett,
+    blackman as blackman,
+    hamming as hamming,
+    hanning as hanning,
+    kaiser as kaiser,
 )
 
 

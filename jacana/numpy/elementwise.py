@@ -16,10 +16,12 @@ from jacana.numpy.promotion import (
     as_array,
     as_arrays,
     check_operands,
+    convert,
     kind_of,
     literal,
     promote_args,
     promote_args_inexact,
+    promote_args_numeric,
 )
 from jacana.numpy.selection import where
 
@@ -66,16 +68,25 @@ def absolute(x: Any, /) -> Any:
 
 
 abs = absolute
-fabs = unary("fabs", ops.abs, "The absolute value in floating point.")
+
+
+def fabs(x: Any, /) -> Any:
+    """The absolute value of real x in floating point."""
+    (x,) = promote_args_inexact("fabs", x)
+    if kind_of(x) == "complex":
+        raise TypeError("ufunc 'fabs' does not support complex dtypes. Use abs instead.")
+    return ops.abs(x)
+
+
 sign = unary("sign", ops.sign, "-1, 0 or 1 (x / |x| for complex x); nan stays nan.", False)
 
 
 def floor_divide(x: Any, y: Any, /) -> Any:
     """The largest integer not above x / y, in the operands' dtype."""
-    x, y = promote_args("floor_divide", x, y)
+    x, y = promote_args_numeric("floor_divide", x, y)
     kind = kind_of(x)
-    if kind in ("uint", "bool"):
-        return ops.div(x, y) if kind == "uint" else ops.and_(x, y)
+    if kind == "uint":
+        return ops.div(x, y)
     if kind == "int":
         q = ops.div(x, y)
         # Truncation went up where the signs differ and the division was not exact.
@@ -88,7 +99,7 @@ def floor_divide(x: Any, y: Any, /) -> Any:
 
 def remainder(x: Any, y: Any, /) -> Any:
     """x - y * floor(x / y): the remainder with the sign of y."""
-    x, y = promote_args("remainder", x, y)
+    x, y = promote_args_numeric("remainder", x, y)
     r = ops.rem(x, y)
     if kind_of(x) in ("uint", "bool"):
         return r
@@ -98,12 +109,17 @@ def remainder(x: Any, y: Any, /) -> Any:
 
 
 mod = remainder
-fmod = binary("fmod", ops.rem, "The remainder with the sign of x.")
+
+
+def fmod(x: Any, y: Any, /) -> Any:
+    """The remainder of x / y with the sign of x."""
+    x, y = promote_args_numeric("fmod", x, y)
+    return ops.rem(x, y)
 
 
 def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
     """(floor_divide(x, y), remainder(x, y))."""
-    x, y = promote_args("divmod", x, y)
+    x, y = promote_args_numeric("divmod", x, y)
     if kind_of(x) != "float":
         return floor_divide(x, y), remainder(x, y)
     r = remainder(x, y)
@@ -120,11 +136,9 @@ def power(x: Any, y: Any, /) -> Any:
         (x,) = promote_args("power", x)
         if kind_of(x) != "bool":
             return ops.integer_pow(x, y=y)
-    x_, y_ = promote_args("power", x, y)
+    x_, y_ = promote_args_numeric("power", x, y)
     if kind_of(x_) in ("int", "uint"):
         return _integer_power(x_, y_)
-    if kind_of(x_) == "bool":
-        return ops.or_(x_, ops.not_(y_))
     return ops.pow(x_, y_)
 
 
@@ -152,8 +166,8 @@ float_power = binary("float_power", ops.pow, "x to the power y in floating point
 
 def square(x: Any, /) -> Any:
     """x * x, elementwise."""
-    (x,) = promote_args("square", x)
-    return ops.and_(x, x) if kind_of(x) == "bool" else ops.square(x)
+    (x,) = promote_args_numeric("square", x)
+    return ops.square(x)
 
 
 def reciprocal(x: Any, /) -> Any:
@@ -171,13 +185,13 @@ minimum = binary("minimum", ops.min, "The smaller of x and y; nan if either is."
 def fmax(x: Any, y: Any, /) -> Any:
     """The larger of x and y, ignoring a nan where the other is a number."""
     x, y = promote_args("fmax", x, y)
-    return where(ops.or_(ops.gt(x, y), isnan(y)), x, y)
+    return where(logical_or(greater(x, y), isnan(y)), x, y)
 
 
 def fmin(x: Any, y: Any, /) -> Any:
     """The smaller of x and y, ignoring a nan where the other is a number."""
     x, y = promote_args("fmin", x, y)
-    return where(ops.or_(ops.lt(x, y), isnan(y)), x, y)
+    return where(logical_or(less(x, y), isnan(y)), x, y)
 
 
 # --- exponentials, logarithms, powers ---
@@ -206,6 +220,8 @@ def log10(x: Any, /) -> Any:
 def hypot(x: Any, y: Any, /) -> Any:
     """sqrt(x**2 + y**2) without overflow or underflow on the way."""
     x, y = promote_args_inexact("hypot", x, y)
+    if kind_of(x) == "complex":
+        raise ValueError("jnp.hypot is not well defined for complex inputs; take abs first.")
     x, y = ops.abs(x), ops.abs(y)
     infinite = ops.or_(isinf(x), isinf(y))
     big, small = ops.max(x, y), ops.min(x, y)
@@ -275,10 +291,23 @@ def logaddexp(x: Any, y: Any, /) -> Any:
     """log(exp(x) + exp(y)) without overflow."""
     x, y = promote_args_inexact("logaddexp", x, y)
     larger, delta = ops.max(x, y), ops.sub(x, y)
+    if kind_of(x) == "complex":
+        return _in_principal_strip(
+            ops.add(larger, ops.log1p(ops.exp(ops.sub(ops.min(x, y), larger))))
+        )
     # inf - inf is nan; equal operands (infinite ones too) differ by nothing.
     equal = ops.eq(x, y)
     gap = where(equal, literal(0, x), delta)
     return ops.add(larger, ops.log1p(ops.exp(ops.neg(ops.abs(gap)))))
+
+
+def _in_principal_strip(x: Any) -> Any:
+    """A complex logarithm with its imaginary part in (-pi, pi]."""
+    im = ops.imag(x)
+    turn = literal(2 * np.pi, im)
+    pi = literal(np.pi, im)
+    turned = ops.sub(im, ops.mul(turn, ops.ceil(ops.div(ops.sub(im, pi), turn))))
+    return ops.complex(ops.real(x), turned)
 
 
 def logaddexp2(x: Any, y: Any, /) -> Any:
@@ -327,10 +356,29 @@ def _integers(name: str, x: Any, y: Any) -> list[Any]:
 
 equal = binary("equal", ops.eq, "x == y, elementwise.")
 not_equal = binary("not_equal", ops.ne, "x != y, elementwise; true for nan.")
-less = binary("less", ops.lt, "x < y, elementwise.")
-less_equal = binary("less_equal", ops.le, "x <= y, elementwise.")
-greater = binary("greater", ops.gt, "x > y, elementwise.")
-greater_equal = binary("greater_equal", ops.ge, "x >= y, elementwise.")
+
+
+def _ordering(name: str, primitive: Any, strict: Any, doc: str) -> Function:
+    """A comparison by size; complex numbers compare by real part, then by imaginary part."""
+
+    def function(x: Any, y: Any, /) -> Any:
+        x, y = promote_args(name, x, y)
+        if aval_of(x).dtype not in COMPLEX:
+            return primitive(x, y)
+        same = ops.eq(ops.real(x), ops.real(y))
+        by_imaginary = ops.and_(same, primitive(ops.imag(x), ops.imag(y)))
+        return ops.or_(strict(ops.real(x), ops.real(y)), by_imaginary)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+COMPLEX = frozenset((dtypes.complex64, dtypes.complex128))
+less = _ordering("less", ops.lt, ops.lt, "x < y, elementwise.")
+less_equal = _ordering("less_equal", ops.le, ops.lt, "x <= y, elementwise.")
+greater = _ordering("greater", ops.gt, ops.gt, "x > y, elementwise.")
+greater_equal = _ordering("greater_equal", ops.ge, ops.gt, "x >= y, elementwise.")
 
 
 def _logical(name: str, primitive: Any, doc: str) -> Function:
@@ -361,15 +409,29 @@ bitwise_and = binary("bitwise_and", ops.and_, "The bits that both have.")
 bitwise_or = binary("bitwise_or", ops.or_, "The bits that either has.")
 bitwise_xor = binary("bitwise_xor", ops.xor, "The bits that just one has.")
 bitwise_not = bitwise_invert = invert = unary("bitwise_not", ops.not_, "All bits flipped.", False)
-left_shift = bitwise_left_shift = binary("left_shift", ops.shift_left, "x * 2**y in bits.")
+
+
+def left_shift(x: Any, y: Any, /) -> Any:
+    """x with its bits moved up by y places."""
+    x, y = promote_args_numeric("left_shift", x, y)
+    return ops.shift_left(x, y)
+
+
+bitwise_left_shift = left_shift
 
 
 def right_shift(x: Any, y: Any, /) -> Any:
     """x shifted right by y bits, keeping the sign of signed integers."""
-    x, y = promote_args("right_shift", x, y)
+    x, y = promote_args_numeric("right_shift", x, y)
     signed = kind_of(x) == "int"
     return (ops.shift_right_arithmetic if signed else ops.shift_right_logical)(x, y)
 
 
 bitwise_right_shift = right_shift
-bitwise_count = unary("bitwise_count", ops.population_count, "How many bits are set.", False)
+
+
+def bitwise_count(x: Any, /) -> Any:
+    """How many bits of |x| are set, as uint8."""
+    (x,) = promote_args_numeric("bitwise_count", x)
+    size = ops.abs(x) if kind_of(x) == "int" else x
+    return convert(ops.population_count(size), dtypes.uint8)

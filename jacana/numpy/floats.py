@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from jacana import ops
-from jacana.core import dtypes
+from jacana.core import config, dtypes
 from jacana.core.values import aval_of
 from jacana.numpy.families import Function, binary
 from jacana.numpy.promotion import (
@@ -51,9 +51,18 @@ def trunc(x: Any, /) -> Any:
 fix = trunc
 
 
+def default_float(function: str, x: Any) -> Any:
+    """x as an array, integers and booleans as floats of the default width."""
+    x = as_array(function, x)
+    if dtypes.is_differentiable(x.dtype):
+        return x
+    found = dtypes.python_scalar_dtype(float, config.current().enable_x64)
+    return convert(x, found, x.weak_type)
+
+
 def rint(x: Any, /) -> Any:
     """x rounded to the nearest integer, halves to even."""
-    (x,) = promote_args_inexact("rint", x)
+    x = default_float("rint", x)
     if kind_of(x) == "complex":
         return ops.complex(rint(ops.real(x)), rint(ops.imag(x)))
     return ops.round(x, rounding_method=1)
@@ -64,7 +73,9 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     refuse_out("round", out)
     check_operands("round", a)
     x = a
-    if kind_of(x) in ("bool", "int", "uint"):
+    if kind_of(x) == "bool":
+        raise ValueError("round does not take booleans; convert them to integers first.")
+    if kind_of(x) in ("int", "uint"):
         if decimals >= 0:
             return as_array("round", x)
         raise NotImplementedError(
@@ -111,17 +122,23 @@ def isinf(x: Any, /) -> Any:
     return ops.ne(x, x)
 
 
+def _real(name: str, x: Any) -> Any:
+    if kind_of(x) == "complex":
+        raise ValueError(f"{name} is not well defined for complex inputs; take a part of them.")
+    return as_array(name, x)
+
+
 def isposinf(x: Any, /, out: None = None) -> Any:
     """Whether x is +infinity."""
     (x,) = promote_args("isposinf", x)
-    x = as_array("isposinf", x)
+    x = _real("isposinf", x)
     return ops.eq(x, literal(np.inf, x)) if kind_of(x) == "float" else ops.ne(x, x)
 
 
 def isneginf(x: Any, /, out: None = None) -> Any:
     """Whether x is -infinity."""
     (x,) = promote_args("isneginf", x)
-    x = as_array("isneginf", x)
+    x = _real("isneginf", x)
     return ops.eq(x, literal(-np.inf, x)) if kind_of(x) == "float" else ops.ne(x, x)
 
 
@@ -151,11 +168,15 @@ nextafter = binary("nextafter", ops.nextafter, "The float next to x in the direc
 def ldexp(x: Any, y: Any, /) -> Any:
     """x * 2**y for integers y, exact where the result is representable."""
     check_operands("ldexp", x, y)
+    if dtypes.is_bool(aval_of(y).dtype):
+        y = convert(as_array("ldexp", y), dtypes.int32)
     if not dtypes.is_integer(aval_of(y).dtype):
         raise ValueError(
             f"ldexp needs integers as exponents, got dtype {aval_of(y).dtype}. Convert them first."
         )
     dtype = inexact_dtype(aval_of(x).dtype)
+    if dtypes.is_complex(dtype):
+        raise ValueError("ldexp does not support complex inputs; apply it to their parts.")
     x, y = broadcast_operands("ldexp", convert(x, dtype), as_array("ldexp", y))
     # Three factors, so that none of the powers of two overflows on its own.
     third = ops.div(y, literal(3, y))
@@ -288,8 +309,7 @@ conj = conjugate
 
 def angle(z: Any, deg: bool = False) -> Any:
     """The argument of a complex number, in radians (or degrees)."""
-    (z,) = promote_args_inexact("angle", z)
-    z = as_array("angle", z)
+    z = default_float("angle", z)
     is_complex = kind_of(z) == "complex"
     re, im = (ops.real(z), ops.imag(z)) if is_complex else (z, literal(0, z))
     result = ops.atan2(im, re)

@@ -165,10 +165,19 @@ def promote_inexact(*xs: Any) -> list[Any]:
 
 
 def inexact_dtype(dtype: Any) -> Any:
-    """The floating-point dtype that computing with this dtype gives."""
+    """The float dtype that computing with this dtype gives: float64 for 64-bit integers."""
     if dtypes.is_differentiable(dtype):
         return dtype
-    return dtypes.python_scalar_dtype(float, config.current().enable_x64)
+    wide = config.current().enable_x64 and dtypes.is_integer(dtype) and dtype.itemsize == 8
+    return dtypes.float64 if wide else dtypes.float32
+
+
+def promote_args_numeric(function: str, *xs: Any) -> list[Any]:
+    """promote_args, with booleans as int32."""
+    found = _promoted(function, xs, False)
+    if aval_of(found[0]).dtype is not dtypes.bool_:
+        return found
+    return [convert(x, dtypes.int32) for x in found]
 
 
 def broadcast_shape(function: str, *shapes: Shape) -> Shape:

@@ -137,7 +137,8 @@ def _quantile(
         raise NotImplementedError(f"jnp.{name} has no weights yet.")
     if method not in METHODS:
         raise ValueError(f"method can only be one of {', '.join(METHODS)}, got {method!r}.")
-    x, parts = promote_dtypes(as_array(name, a), q)
+    x = as_array(name, a)
+    x, parts = promote_dtypes(convert(x, inexact_dtype(x.dtype)), q)
     found = inexact_dtype(x.dtype)
     if dtypes.is_complex(found):
         raise ValueError(

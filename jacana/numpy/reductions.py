@@ -392,10 +392,19 @@ def _arg_extreme(name: str, primitive: Any, a: Any, axis: Any, keepdims: Any) ->
         d = normalized_axis(axis, rank)
     if x.shape[d] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
+    if dtypes.is_complex(x.dtype):
+        x, primitive = _where_extreme(x, d, primitive), ops.argmax
     out = primitive(x, axes=(d,), index_dtype=dtypes.python_scalar_dtype(int, _x64()))
     if not keepdims:
         return out
     return expand_dims(out, tuple(range(rank)) if axis is None else d)
+
+
+def _where_extreme(x: Any, d: int, primitive: Any) -> Any:
+    """Where complex elements are the extreme along an axis, or nan."""
+    reduce = ops.reduce_max if primitive is ops.argmax else ops.reduce_min
+    extreme = broadcast_to(expand_dims(reduce(x, axes=(d,)), d), x.shape)
+    return ops.or_(ops.eq(x, extreme), ops.ne(x, x))
 
 
 def argmax(a: Any, axis: Any = None, out: None = None, keepdims: Any = None) -> Any:

@@ -258,7 +258,7 @@ class _Memory:
 def view(aval: ShapedArray, address: int, owner: Any, writable: bool = False) -> np.ndarray:
     """Memory as a NumPy array that keeps `owner` alive."""
     dtype = dtypes.storage_dtype(aval.dtype)
-    native = dtype.kind in "biufc"
+    native = dtype.isbuiltin == 1
     interface = {
         "version": 3,
         "shape": aval.shape,

@@ -17,7 +17,7 @@ class Device:
         return f"CpuDevice(id={self.id})"
 
     def __str__(self) -> str:
-        return f"TFRT_CPU_{self.id}"
+        return f"cpu:{self.id}"
 
     def memory_stats(self) -> dict[str, Any] | None:
         return None

@@ -1,0 +1,154 @@
+"""Polynomials as vectors of coefficients, highest power first."""
+
+from typing import Any
+
+import numpy as np
+
+from jacana import ops
+from jacana.numpy.elementwise import add, multiply, subtract
+from jacana.numpy.joining import concatenate
+from jacana.numpy.promotion import (
+    as_array,
+    as_arrays,
+    broadcast_to,
+    convert,
+    inexact_dtype,
+    literal,
+    promote_dtypes,
+)
+from jacana.numpy.statistics import convolve
+
+
+def _vectors(name: str, *values: Any) -> list[Any]:
+    xs = as_arrays(name, *promote_dtypes(*as_arrays(name, *values)))
+    return [ops.reshape(x, new_sizes=(1,)) if x.ndim == 0 else x for x in xs]
+
+
+def _element(x: Any, k: int) -> Any:
+    row = ops.slice(x, start_indices=(k,), limit_indices=(k + 1,), strides=None)
+    return ops.reshape(row, new_sizes=())
+
+
+def _tail(x: Any, k: int) -> Any:
+    return ops.slice(x, start_indices=(k,), limit_indices=x.shape, strides=None)
+
+
+def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
+    """p[0] x**(n-1) + ... + p[n-1], by Horner's rule.
+
+    >>> polyval(np.array([1.0, 0.0, 2.0]), 3.0)
+    Array(11., dtype=float32)
+    """
+    coefficients, at = promote_dtypes(as_array("polyval", p), x)
+    coefficients = as_array("polyval", coefficients)
+    at = as_array("polyval", at)
+    total = broadcast_to(literal(0, at), at.shape)
+    if coefficients.ndim != 1:
+        raise ValueError(f"polyval needs a vector of coefficients, got {coefficients.aval}.")
+    for k in range(coefficients.shape[0]):
+        total = add(multiply(total, at), _element(coefficients, k))
+    return total
+
+
+def _widened(x: Any, n: int) -> Any:
+    return ops.pad(x, literal(0, x), padding_config=((n - x.shape[0], 0, 0),))
+
+
+def polyadd(a1: Any, a2: Any) -> Any:
+    """The sum of two polynomials."""
+    x, y = _vectors("polyadd", a1, a2)
+    n = max(x.shape[0], y.shape[0])
+    return ops.add(_widened(x, n), _widened(y, n))
+
+
+def polysub(a1: Any, a2: Any) -> Any:
+    """The difference of two polynomials."""
+    x, y = _vectors("polysub", a1, a2)
+    n = max(x.shape[0], y.shape[0])
+    return ops.sub(_widened(x, n), _widened(y, n))
+
+
+def _trimmed(x: Any) -> Any:
+    """A concrete polynomial without its leading zeros."""
+    values = np.asarray(x)
+    first = int(np.flatnonzero(values)[0]) if np.any(values) else len(values)
+    return _tail(x, first)
+
+
+def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+    """The product of two polynomials."""
+    x, y = _vectors("polymul", a1, a2)
+    if trim_leading_zeros:
+        x, y = _trimmed(x), _trimmed(y)
+        x = x if x.size else broadcast_to(literal(0, x), (1,))
+        y = y if y.size else broadcast_to(literal(0, y), (1,))
+    return convolve(x, y)
+
+
+def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
+    """(quotient, remainder) of two polynomials."""
+    x, y = _vectors("polydiv", u, v)
+    found = inexact_dtype(x.dtype)
+    x, y = convert(x, found), convert(y, found)
+    m, n = x.shape[0], y.shape[0]
+    steps = max(m - n + 1, 1)
+    scale = ops.div(literal(1, x), _element(y, 0))
+    quotient = []
+    for k in range(m - n + 1):
+        d = ops.mul(scale, _element(x, k))
+        quotient.append(ops.reshape(d, new_sizes=(1,)))
+        part = multiply(y, d)
+        x = ops.sub(x, ops.pad(part, literal(0, x), padding_config=((k, m - n - k, 0),)))
+    out = concatenate(quotient) if quotient else broadcast_to(literal(0, x), (steps,))
+    return out, _trimmed(x) if trim_leading_zeros else x
+
+
+def polyder(p: Any, m: int = 1) -> Any:
+    """The m-th derivative of a polynomial."""
+    if m < 0:
+        raise ValueError("Order of derivative must be positive")
+    x = as_array("polyder", p)
+    x = convert(x, inexact_dtype(x.dtype))
+    for _ in range(m):
+        n = x.shape[0]
+        if n <= 1:
+            return broadcast_to(literal(0, x), (0,))
+        power = as_array("polyder", np.arange(n - 1, 0, -1).astype(x.dtype))
+        x = ops.mul(ops.slice(x, start_indices=(0,), limit_indices=(n - 1,), strides=None), power)
+    return x
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """The m-th integral of a polynomial, with k the constants of integration."""
+    if m < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    x = as_array("polyint", p)
+    x = convert(x, inexact_dtype(x.dtype))
+    constants = as_array("polyint", np.zeros(max(m, 1), np.float32) if k is None else np.asarray(k))
+    constants = convert(broadcast_to(_vector(constants), (max(m, 1),)), x.dtype)
+    for step in range(m):
+        n = x.shape[0]
+        power = as_array("polyint", np.arange(n, 0, -1).astype(x.dtype))
+        constant = ops.reshape(_element(constants, step), new_sizes=(1,))
+        x = concatenate([ops.div(x, power), constant])
+    return x
+
+
+def _vector(x: Any) -> Any:
+    return x if x.ndim else ops.reshape(x, new_sizes=(1,))
+
+
+def poly(seq_of_zeros: Any) -> Any:
+    """The polynomial with leading coefficient 1 that has the given zeros."""
+    x = as_array("poly", seq_of_zeros)
+    x = convert(x, inexact_dtype(x.dtype))
+    if x.ndim != 1:
+        raise NotImplementedError(
+            "jnp.poly of a matrix needs eigenvalues, which are not there yet."
+        )
+    out = broadcast_to(literal(1, x), (1,))
+    for k in range(x.shape[0]):
+        shifted = ops.pad(out, literal(0, x), padding_config=((0, 1, 0),))
+        lower = ops.pad(out, literal(0, x), padding_config=((1, 0, 0),))
+        out = subtract(shifted, multiply(lower, _element(x, k)))
+    return out
