@@ -237,7 +237,7 @@ from jacana.numpy.joining import (
     vsplit as vsplit,
     vstack as vstack,
 )
-from jacana.numpy.linalg import (
+from jacana.numpy.products import (
     cross as cross,
     diagonal as diagonal,
     dot as dot,

@@ -1,0 +1,285 @@
+"""Products of arrays: dot, matmul, tensordot, and what is near them; factorisations are elsewhere."""
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jacana import ops
+from jacana.core import dtypes
+from jacana.core.values import aval_of
+from jacana.numpy.promotion import (
+    broadcast_shape,
+    broadcast_to,
+    check_operands,
+    convert,
+    promote_dtypes,
+    result_type_of,
+)
+from jacana.numpy.selection import where
+from jacana.numpy.take import canonical_axis
+
+Axes = tuple[int, ...]
+
+
+def contract(
+    x: Any, y: Any, contracting: tuple[Axes, Axes], batch: tuple[Axes, Axes] = ((), ()),
+    precision: Any = None, preferred: Any = None,
+) -> Any:
+    """dot_general of operands that may differ in dtype; `preferred` is the result's dtype."""
+    dtype, weak = result_type_of([aval_of(x), aval_of(y)])
+    x, y = convert_array(x, dtype), convert_array(y, dtype)
+    out = dtypes.dtype(preferred) if preferred is not None else dtype
+    result = ops.dot_general(
+        x, y, dimension_numbers=(contracting, batch), precision=precision,
+        preferred_element_type=out,
+    )  # fmt: skip
+    if weak and preferred is None:
+        result = ops.convert_element_type(result, new_dtype=dtype, weak_type=True)
+    return result
+
+
+def convert_array(x: Any, dtype: Any) -> Any:
+    return convert(x, dtype, aval_of(x).weak_type)
+
+
+def dot(
+    a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """The product of scalars, vectors or matrices; the last axis of a with the second last of b."""
+    check_operands("dot", a, b)
+    rank_a, rank_b = np.ndim(a), np.ndim(b)
+    if rank_a == 0 or rank_b == 0:
+        return multiply_all(a, b, preferred_element_type)
+    axis = 0 if rank_b == 1 else rank_b - 2
+    check_contraction("dot", a, rank_a - 1, b, axis)
+    return contract(a, b, ((rank_a - 1,), (axis,)), ((), ()), precision, preferred_element_type)
+
+
+def multiply_all(a: Any, b: Any, preferred: Any = None) -> Any:
+    a, b = promote_dtypes(a, b)
+    product = ops.and_(a, b) if dtypes.is_bool(aval_of(a).dtype) else ops.mul(a, b)
+    return product if preferred is None else convert(product, dtypes.dtype(preferred))
+
+
+def check_contraction(function: str, a: Any, axis_a: int, b: Any, axis_b: int) -> None:
+    if np.shape(a)[axis_a] != np.shape(b)[axis_b]:
+        raise TypeError(
+            f"{function}: contracting dimensions must have the same shape, got "
+            f"{np.shape(a)[axis_a]} (axis {axis_a} of {aval_of(a)}) and {np.shape(b)[axis_b]} "
+            f"(axis {axis_b} of {aval_of(b)})."
+        )
+
+
+def matmul(
+    a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """The matrix product; leading axes broadcast, vectors are rows or columns as needed.
+
+    TypeError for shapes that do not match, ValueError for scalars.
+    """
+    check_operands("matmul", a, b)
+    for x, name in ((a, "0"), (b, "1")):
+        if np.ndim(x) == 0:
+            raise ValueError(
+                f"matmul input operand {name} must have ndim at least 1, but it has ndim 0. Use "
+                f"multiply for scalars."
+            )
+    rank_a, rank_b = np.ndim(a), np.ndim(b)
+    check_contraction("matmul", a, rank_a - 1, b, 0 if rank_b == 1 else rank_b - 2)
+    if rank_a <= 2 and rank_b <= 2:
+        axis = 0 if rank_b == 1 else rank_b - 2
+        return contract(a, b, ((rank_a - 1,), (axis,)), ((), ()), precision, preferred_element_type)
+    return _batched_matmul(a, b, precision, preferred_element_type)
+
+
+def _batched_matmul(a: Any, b: Any, precision: Any, preferred: Any) -> Any:
+    lead_a, lead_b = np.shape(a)[:-2], np.shape(b)[:-2]
+    if np.ndim(b) <= 2:
+        axis = 0 if np.ndim(b) == 1 else 0
+        return contract(a, b, ((np.ndim(a) - 1,), (axis,)), ((), ()), precision, preferred)
+    lead = broadcast_shape("matmul", lead_a, lead_b)
+    n = len(lead)
+    vector_a = np.ndim(a) == 1
+    if vector_a:
+        # (k) @ (..., k, n): contract with the second last axis, which leaves (n, ...) in front.
+        result = contract(a, b, ((0,), (np.ndim(b) - 2,)), ((), ()), precision, preferred)
+        return result
+    a = broadcast_to(a, (*lead, *np.shape(a)[-2:]))
+    b = broadcast_to(b, (*lead, *np.shape(b)[-2:]))
+    batch = tuple(range(n))
+    return contract(a, b, ((n + 1,), (n,)), (batch, batch), precision, preferred)
+
+
+def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The inner product of flattened arrays, the first conjugated."""
+    check_operands("vdot", a, b)
+    if dtypes.is_complex(aval_of(a).dtype):
+        a = ops.conj(a)
+    a, b = flat(a), flat(b)
+    return dot(a, b, precision=precision, preferred_element_type=preferred_element_type)
+
+
+def flat(x: Any) -> Any:
+    if np.ndim(x) == 0:
+        return broadcast_to(x, (1,))
+    return x if np.ndim(x) == 1 else ops.reshape(x, new_sizes=(int(np.size(x)),))
+
+
+def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The sum over the last axes of both."""
+    check_operands("inner", a, b)
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return multiply_all(a, b, preferred_element_type)
+    check_contraction("inner", a, np.ndim(a) - 1, b, np.ndim(b) - 1)
+    axes = ((np.ndim(a) - 1,), (np.ndim(b) - 1,))
+    return contract(a, b, axes, ((), ()), precision, preferred_element_type)
+
+
+def outer(a: Any, b: Any, out: None = None) -> Any:
+    """The products of each element of a with each of b, as a matrix."""
+    check_operands("outer", a, b)
+    a, b = promote_dtypes(flat(a), flat(b))
+    shape = (np.shape(a)[0], np.shape(b)[0])
+    a = ops.broadcast_in_dim(a, shape=shape, broadcast_dimensions=(0,))
+    b = ops.broadcast_in_dim(b, shape=shape, broadcast_dimensions=(1,))
+    return multiply_all(a, b)
+
+
+def tensordot(
+    a: Any, b: Any, axes: int | Sequence[Any] = 2, *, precision: Any = None,
+    preferred_element_type: Any = None, out_sharding: Any = None,
+) -> Any:
+    """The contraction over the last `axes` axes of a and the first of b, or over the axes named."""
+    check_operands("tensordot", a, b)
+    rank_a, rank_b = np.ndim(a), np.ndim(b)
+    if isinstance(axes, int):
+        if axes > min(rank_a, rank_b):
+            raise TypeError(
+                f"Number of tensordot axes (axes {axes}) exceeds input ranks ({rank_a} and {rank_b})"
+            )
+        axes_a, axes_b = tuple(range(rank_a - axes, rank_a)), tuple(range(axes))
+    else:
+        pair = [(x,) if isinstance(x, int) else tuple(x) for x in axes]
+        if len(pair) != 2 or len(pair[0]) != len(pair[1]):
+            raise TypeError(
+                f"tensordot requires axes lists to have equal length, got {axes!r}."
+            )
+        axes_a = tuple(canonical_axis(x, rank_a, "tensordot") for x in pair[0])
+        axes_b = tuple(canonical_axis(x, rank_b, "tensordot") for x in pair[1])
+    for i, j in zip(axes_a, axes_b, strict=True):
+        check_contraction("tensordot", a, i, b, j)
+    return contract(a, b, (axes_a, axes_b), ((), ()), precision, preferred_element_type)
+
+
+def kron(a: Any, b: Any) -> Any:
+    """The Kronecker product."""
+    check_operands("kron", a, b)
+    a, b = promote_dtypes(a, b)
+    rank = max(np.ndim(a), np.ndim(b))
+    shape_a = (1,) * (rank - np.ndim(a)) + np.shape(a)
+    shape_b = (1,) * (rank - np.ndim(b)) + np.shape(b)
+    wide_a = tuple(n for m in shape_a for n in (m, 1))
+    wide_b = tuple(n for m in shape_b for n in (1, m))
+    both = broadcast_shape("kron", wide_a, wide_b)
+    a = broadcast_to(_reshaped(a, wide_a), both)
+    b = broadcast_to(_reshaped(b, wide_b), both)
+    return _reshaped(
+        multiply_all(a, b), tuple(m * n for m, n in zip(shape_a, shape_b, strict=True))
+    )
+
+
+def _reshaped(x: Any, shape: Axes) -> Any:
+    if np.shape(x) == shape:
+        return x
+    return ops.reshape(x, new_sizes=shape) if np.ndim(x) else broadcast_to(x, shape)
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The diagonals of the matrices in two axes, as a new last axis."""
+    check_operands("diagonal", a)
+    if np.ndim(a) < 2:
+        raise ValueError("diagonal requires an array of at least two dimensions.")
+    axis1 = canonical_axis(axis1, np.ndim(a), "diagonal")
+    axis2 = canonical_axis(axis2, np.ndim(a), "diagonal")
+    rest = [i for i in range(np.ndim(a)) if i not in (axis1, axis2)]
+    a = ops.transpose(a, permutation=(*rest, axis1, axis2))
+    *lead, rows, columns = np.shape(a)
+    size = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    if size == 0:
+        return ops.slice(
+            _reshaped(a, (*lead, rows * columns)), start_indices=(0,) * (len(lead) + 1),
+            limit_indices=(*lead, 0),
+        )  # fmt: skip
+    # In row-major order the diagonal is a stride of columns + 1.
+    flat_ = _reshaped(a, (*lead, rows * columns))
+    start = max(offset, 0) + max(-offset, 0) * columns
+    stop = start + (size - 1) * (columns + 1) + 1
+    return ops.slice(
+        flat_, start_indices=(*[0] * len(lead), start), limit_indices=(*lead, stop),
+        strides=(*[1] * len(lead), columns + 1),
+    )  # fmt: skip
+
+
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
+) -> Any:
+    """The sum of the diagonals of the matrices in two axes."""
+    d = diagonal(a, offset, axis1, axis2)
+    if dtype is not None:
+        d = convert(d, dtypes.dtype(dtype))
+    elif dtypes.kind(d.dtype) in ("bool", "int", "uint"):
+        wide = result_type_of([aval_of(d), aval_of(np.int32(0))])[0]
+        d = convert(d, wide if not dtypes.is_unsigned_integer(d.dtype) else d.dtype)
+    return ops.reduce_sum(d, axes=(np.ndim(d) - 1,))
+
+
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    """The cross product of vectors of two or three components."""
+    check_operands("cross", a, b)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = promote_dtypes(a, b)
+    a = _last(a, canonical_axis(axisa, np.ndim(a), "cross"))
+    b = _last(b, canonical_axis(axisb, np.ndim(b), "cross"))
+    if np.shape(a)[-1] not in (2, 3) or np.shape(b)[-1] not in (2, 3):
+        raise ValueError("Dimension must be either 2 or 3 for cross product")
+    lead = broadcast_shape("cross", np.shape(a)[:-1], np.shape(b)[:-1])
+    x, y = [_components(v, lead) for v in (a, b)]
+    z = ops.sub(ops.mul(x[0], y[1]), ops.mul(x[1], y[0]))
+    if np.shape(a)[-1] == np.shape(b)[-1] == 2:
+        return z
+    parts = [
+        ops.sub(ops.mul(x[1], y[2]), ops.mul(x[2], y[1])),
+        ops.sub(ops.mul(x[2], y[0]), ops.mul(x[0], y[2])),
+        z,
+    ]
+    result = ops.concatenate(
+        *[_reshaped(p, (*lead, 1)) for p in parts], dimension=len(lead)
+    )
+    at = canonical_axis(axisc, len(lead) + 1, "cross")
+    order = [i for i in range(len(lead))]
+    order.insert(at, len(lead))
+    return ops.transpose(result, permutation=tuple(order))
+
+
+def _last(x: Any, axis: int) -> Any:
+    order = [i for i in range(np.ndim(x)) if i != axis]
+    return ops.transpose(x, permutation=(*order, axis))
+
+
+def _components(v: Any, lead: Axes) -> list[Any]:
+    """Three arrays of shape `lead`; a missing third component is zero."""
+    n = np.shape(v)[-1]
+    v = broadcast_to(v, (*lead, n))
+    zeros = (0,) * len(lead)
+    parts = [
+        _reshaped(ops.slice(v, start_indices=(*zeros, i), limit_indices=(*lead, i + 1)), lead)
+        for i in range(n)
+    ]
+    if n == 2:
+        parts.append(where(ops.eq(parts[0], parts[0]), np.zeros((), v.dtype)[()], parts[0]))
+    return parts
