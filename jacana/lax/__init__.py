@@ -1,5 +1,6 @@
 """jacana.lax: operations without promotion, one for each primitive, as in jax.lax."""
 
+from jacana.lax.barriers import stop_gradient as stop_gradient
 from jacana.lax.comparison import (
     bitwise_and as bitwise_and,
     bitwise_not as bitwise_not,

@@ -11,6 +11,7 @@ from jacana.ops.arithmetic import (
     square as square,
     sub as sub,
 )
+from jacana.ops.barriers import stop_gradient as stop_gradient
 from jacana.ops.bitwise import (
     and_ as and_,
     clz as clz,

@@ -1,0 +1,11 @@
+"""Cases of barriers."""
+
+from jacana import ops
+from jacana.testing.cases import full_range, normal, special
+from tests.ops.cases import case
+
+case(ops.stop_gradient, special(40, dtype="float32"))
+case(ops.stop_gradient, normal(2, 3, dtype="complex128"))
+case(ops.stop_gradient, normal(0))
+case(ops.stop_gradient, normal(dtype="float16"))
+case(ops.stop_gradient, full_range(5, dtype="int8"))
