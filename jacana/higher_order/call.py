@@ -9,7 +9,7 @@ from typing import Any
 
 from jacana.core.avals import ShapedArray
 from jacana.core.evaluate import evaluate, evaluate_reference
-from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
+from jacana.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal
 from jacana.core.primitive import Inapplicable, Linear, Primitive
 from jacana.core.stage import stage
 from jacana.transforms.batch import BatchTrace, batch, to_axis
@@ -51,10 +51,11 @@ class Call(Primitive):
         self, primals: list[Any], nonzero: list[bool], params: dict[str, Any]
     ) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
         name, jaxpr = params["name"], params["jaxpr"].jaxpr
-        primal, tangent, out_nonzero = linearize_programs(jaxpr, tuple(nonzero))
+        primal, tangent, out_nonzero, places = linearize_programs(jaxpr, tuple(nonzero))
         outs = bind_jit(primal, name, primals)
         n = len(jaxpr.outvars)
-        residuals = outs[n:]
+        values = [*primals, *outs]
+        residuals = [values[place] for place in places]
 
         def record(tangents: list[Any]) -> list[Any]:
             if not any(out_nonzero):
@@ -141,10 +142,14 @@ def jvp_program(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> tuple[ClosedJaxpr, l
 
 def linearize_programs(
     jaxpr: Jaxpr, nonzero: tuple[bool, ...]
-) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool]]:
-    """primals -> (outs, residuals); (residuals, tangents) -> nonzero tangents; which those are."""
+) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool], list[int]]:
+    """A program's two halves, and how they fit.
 
-    def make() -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool]]:
+    primals -> (outs, residuals); (residuals, tangents) -> nonzero tangents; which those are; and
+    where each residual is among the first program's inputs and outputs: none is returned twice.
+    """
+
+    def make() -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool], list[int]]:
         tangent: list[Any] = []
 
         def run(*args: Any) -> list[Any]:
@@ -152,10 +157,29 @@ def linearize_programs(
             tangent[:] = [result.jaxpr, result.nonzero]
             return [*result.outs, *result.residuals]
 
-        primal = closed(run, jaxpr.in_avals)
-        return primal, ClosedJaxpr(tangent[0].with_constvars_as_inputs()), tangent[1]
+        primal, places = without_repeats(closed(run, jaxpr.in_avals).jaxpr, len(jaxpr.outvars))
+        second = ClosedJaxpr(tangent[0].with_constvars_as_inputs())
+        return ClosedJaxpr(primal), second, tangent[1], places
 
     return kept(jaxpr, ("linearize", nonzero), make)  # type: ignore[no-any-return]
+
+
+def without_repeats(jaxpr: Jaxpr, count: int) -> tuple[Jaxpr, list[int]]:
+    """The program without the outputs after `count` that are inputs or other outputs already.
+
+    Also where each of those outputs is among the inputs and outputs that are left.
+    """
+    outs = jaxpr.outvars[:count]
+    place_of: dict[Atom, int] = {}
+    for place, atom in enumerate((*jaxpr.invars, *outs)):
+        place_of.setdefault(atom, place)
+    places = []
+    for atom in jaxpr.outvars[count:]:
+        if isinstance(atom, Literal) or atom not in place_of:
+            place_of[atom] = len(jaxpr.invars) + len(outs)
+            outs.append(atom)
+        places.append(place_of[atom])
+    return Jaxpr(jaxpr.constvars, jaxpr.invars, outs, jaxpr.eqns, jaxpr.debug_name), places
 
 
 def transpose_program(

@@ -10,6 +10,9 @@ from jacana import ops
 from jacana.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from jacana.core.primitive import Inapplicable, Linear
 
+# A variable with more uses than this has the sum of some of them taken early, to free memory.
+HELD = 8
+
 
 def backward_pass(jaxpr: Jaxpr, known: dict[Var, Any], cotangents: Sequence[Any]) -> dict[Var, Any]:
     """Cotangents of the variables that are not known, given those of the outputs.
@@ -18,14 +21,14 @@ def backward_pass(jaxpr: Jaxpr, known: dict[Var, Any], cotangents: Sequence[Any]
     values of all equations that depend on known variables alone.
     """
     linear_eqns = [e for e in jaxpr.eqns if not _run_if_known(e, known)]
-    found: dict[Var, Any] = {}
+    found: dict[Var, list[Any]] = {}
     for out, ct in zip(jaxpr.outvars, cotangents, strict=True):
-        _accumulate(found, out, ct, known)
+        _contribute(found, out, ct, known)
     for eqn in reversed(linear_eqns):
-        cts = [found.pop(v, None) for v in eqn.outvars]
+        cts = [_total(found.pop(v)) if v in found else None for v in eqn.outvars]
         if any(ct is not None for ct in cts):
             _transpose_equation(eqn, known, cts, found)
-    return found
+    return {v: _total(parts) for v, parts in found.items()}
 
 
 def _run_if_known(eqn: JaxprEqn, known: dict[Var, Any]) -> bool:
@@ -38,15 +41,27 @@ def _run_if_known(eqn: JaxprEqn, known: dict[Var, Any]) -> bool:
     return True
 
 
-def _accumulate(found: dict[Var, Any], atom: Atom, ct: Any, known: dict[Var, Any]) -> None:
+def _contribute(
+    found: dict[Var, list[Any]], atom: Atom, ct: Any, known: dict[Var, Any]
+) -> None:
     if ct is None or isinstance(atom, Literal) or atom in known:
         return
-    old = found.get(atom)
-    found[atom] = ct if old is None else ops.add_any(old, ct)
+    parts = found.setdefault(atom, [])
+    if len(parts) == HELD:
+        parts[:] = [_total(parts)]
+    parts.append(ct)
+
+
+def _total(parts: list[Any]) -> Any:
+    """The sum of what the uses of a variable contribute, in the order of the uses."""
+    total = parts[-1]
+    for part in reversed(parts[:-1]):
+        total = ops.add_any(total, part)
+    return total
 
 
 def _transpose_equation(
-    eqn: JaxprEqn, known: dict[Var, Any], cts: list[Any], found: dict[Var, Any]
+    eqn: JaxprEqn, known: dict[Var, Any], cts: list[Any], found: dict[Var, list[Any]]
 ) -> None:
     primitive = eqn.primitive
     if isinstance(type(primitive).transpose, Inapplicable):
@@ -61,7 +76,7 @@ def _transpose_equation(
     ct = cts if primitive.multiple_results else cts[0]
     results = primitive.transpose(ct, *operands, **eqn.params)
     for atom, result in zip(eqn.invars, results, strict=True):
-        _accumulate(found, atom, result, known)
+        _contribute(found, atom, result, known)
 
 
 def transpose(jaxpr: Jaxpr, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
