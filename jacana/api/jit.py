@@ -1,4 +1,5 @@
 """jit: trace a function once for each kind of argument, and run the compiled program."""
+
 import functools
 import inspect
 import logging
@@ -16,6 +17,7 @@ from jacana.core.values import aval_of, is_array_like
 from jacana.higher_order.call import bind_jit
 from jacana.runtime.array import Array, to_array
 from jacana.runtime.executable import Executable, executable_for
+from jacana.transforms.batch import named_axes
 
 logger = logging.getLogger("jacana")
 
@@ -125,7 +127,8 @@ class Jitted:
             if type(x) is not Array and not is_array_like(x):
                 self._reject(x, args, kwargs)
             avals.append(aval_of(x))
-        key = (static, in_tree, tuple(avals), config.current().traced)
+        axes = () if is_eager() else tuple(named_axes())
+        key = (static, in_tree, tuple(avals), config.current().traced, axes)
         return key, leaves, Arguments(in_tree, static, tuple(avals))
 
     def _split_static(self, args: Any, kwargs: Any) -> tuple[Any, Any, tuple[Any, ...]]:
@@ -368,5 +371,3 @@ def jit(
     statics = complete(fun, _ints(static_argnums), _names(static_argnames))
     donated = complete(fun, _ints(donate_argnums), _names(donate_argnames))
     return Jitted(fun, *statics, *donated)
-
-

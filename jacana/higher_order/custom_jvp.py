@@ -78,9 +78,7 @@ def apply_rule(
 def batched_rule(rule: Named, size: int, axes: Sequence[int | None], name: Any) -> Named:
     """The rule over one more axis, which is the first of every output and tangent."""
 
-    def run_batched(
-        primals: Sequence[Any], tangents: Sequence[Any]
-    ) -> tuple[list[Any], list[Any]]:
+    def run_batched(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         n = len(primals)
         given = [t for t in tangents if is_tangent(t)]
         given_axes = [a for a, t in zip(axes, tangents, strict=True) if is_tangent(t)]

@@ -108,6 +108,21 @@ from jacana.lax.modes import (
     RoundingMethod as RoundingMethod,
     Tolerance as Tolerance,
 )
+from jacana.lax.parallel import (
+    all_gather as all_gather,
+    all_to_all as all_to_all,
+    axis_index as axis_index,
+    axis_size as axis_size,
+    pbroadcast as pbroadcast,
+    pmax as pmax,
+    pmean as pmean,
+    pmin as pmin,
+    ppermute as ppermute,
+    pshuffle as pshuffle,
+    psum as psum,
+    psum_scatter as psum_scatter,
+    pswapaxes as pswapaxes,
+)
 from jacana.lax.primitives import (
     abs_p as abs_p,
     acos_p as acos_p,

@@ -12,6 +12,7 @@ from jacana.core.primitive import Inapplicable, Primitive
 from jacana.core.source import Source
 from jacana.core.trace import Trace, Tracer, current, swap_current
 from jacana.core.values import aval_of
+from jacana.ops.families import not_differentiable
 from jacana.ops.shape import zeros
 
 
@@ -98,7 +99,12 @@ def jvp_by_operand(
 ) -> tuple[Any, Any]:
     """The sum of what each operand's tangent contributes."""
     out = primitive(*primals, **params)
-    if isinstance(type(primitive).jvp, Inapplicable):
+    rule = type(primitive).jvp
+    if isinstance(rule, Inapplicable):
+        if rule is not not_differentiable and has_any_tangents(primitive, out):
+            raise NotImplementedError(
+                f"Differentiation rule for '{primitive.name}' not implemented: {rule.reason}."
+            )
         return out, [None] * len(out) if primitive.multiple_results else None
     if primitive.multiple_results:
         total: list[Any] = [None] * len(out)
@@ -119,6 +125,11 @@ def jvp_by_operand(
 def has_tangents(x: Any) -> bool:
     """Whether values like x can have nonzero tangents."""
     return dtypes.is_differentiable(aval_of(x).dtype)
+
+
+def has_any_tangents(primitive: Primitive, out: Any) -> bool:
+    outs = out if primitive.multiple_results else [out]
+    return any(has_tangents(o) for o in outs)
 
 
 def add_tangents(a: Any, b: Any) -> Any:

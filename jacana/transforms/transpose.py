@@ -41,9 +41,7 @@ def _run_if_known(eqn: JaxprEqn, known: dict[Var, Any]) -> bool:
     return True
 
 
-def _contribute(
-    found: dict[Var, list[Any]], atom: Atom, ct: Any, known: dict[Var, Any]
-) -> None:
+def _contribute(found: dict[Var, list[Any]], atom: Atom, ct: Any, known: dict[Var, Any]) -> None:
     if ct is None or isinstance(atom, Literal) or atom in known:
         return
     parts = found.setdefault(atom, [])
