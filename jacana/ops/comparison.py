@@ -178,7 +178,7 @@ class SelectN(Elementwise):
     def type_rule(self, *xs: ShapedArray, **params: Any) -> ShapedArray:
         cases = xs[1:]
         self.check_dtypes(*xs)
-        shape = self.common_shape(xs)
+        shape = self.joint_shape(xs)
         return ShapedArray(shape, cases[0].dtype, all(c.weak_type for c in cases))
 
     def check_dtypes(self, *xs: ShapedArray) -> None:

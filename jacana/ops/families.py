@@ -84,7 +84,7 @@ class Elementwise(Primitive):
     def type_rule(self, *xs: ShapedArray, **params: Any) -> ShapedArray:
         self.check_params(*xs, **params)
         self.check_dtypes(*xs)
-        shape = self.common_shape(xs)
+        shape = self.joint_shape(xs)
         weak = all(x.weak_type for x in xs)
         return ShapedArray(shape, self.output_dtype(*[x.dtype for x in xs], **params), weak)
 
@@ -113,7 +113,7 @@ class Elementwise(Primitive):
             f"astype."
         )
 
-    def common_shape(self, xs: Sequence[ShapedArray]) -> tuple[int, ...]:
+    def joint_shape(self, xs: Sequence[ShapedArray]) -> tuple[int, ...]:
         shape: tuple[int, ...] = ()
         for x in xs:
             if x.shape and x.shape != shape:

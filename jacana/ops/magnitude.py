@@ -132,7 +132,7 @@ class Clamp(Elementwise):
     kinds = PLAIN
     transpose = not_linear
 
-    def common_shape(self, xs: Any) -> tuple[int, ...]:
+    def joint_shape(self, xs: Any) -> tuple[int, ...]:
         lower, x, upper = xs
         for bound, name in ((lower, "min"), (upper, "max")):
             if bound.shape and bound.shape != x.shape:
