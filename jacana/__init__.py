@@ -1,32 +1,75 @@
 """JAX's programming model, light on its feet: arrays, `jit`, `grad`, `vmap`, compiled by LLVM."""
 
-import jacana.runtime.dispatch  # installs eager evaluation
-from jacana import lax as lax
-from jacana import numpy as numpy
-from jacana import random as random
-from jacana import tree as tree
-from jacana import tree_util as tree_util
-from jacana.api.derivatives import hessian as hessian
-from jacana.api.derivatives import jacfwd as jacfwd
-from jacana.api.derivatives import jacobian as jacobian
-from jacana.api.derivatives import jacrev as jacrev
-from jacana.api.derivatives import jvp as jvp
-from jacana.api.derivatives import linear_transpose as linear_transpose
-from jacana.api.derivatives import linearize as linearize
-from jacana.api.derivatives import vjp as vjp
-from jacana.api.grad import grad as grad
-from jacana.api.grad import value_and_grad as value_and_grad
-from jacana.api.inspect import ShapeDtypeStruct as ShapeDtypeStruct
-from jacana.api.inspect import eval_shape as eval_shape
-from jacana.api.inspect import make_jaxpr as make_jaxpr
-from jacana.api.inspect import typeof as typeof
+from jacana import (
+    lax as lax,
+    numpy as numpy,
+    random as random,
+    tree as tree,
+    tree_util as tree_util,
+)
+from jacana.api.checkpoint import checkpoint as checkpoint, remat as remat
+from jacana.api.custom import (
+    custom_gradient as custom_gradient,
+    custom_jvp as custom_jvp,
+    custom_vjp as custom_vjp,
+)
+from jacana.api.derivatives import (
+    hessian as hessian,
+    jacfwd as jacfwd,
+    jacobian as jacobian,
+    jacrev as jacrev,
+    jvp as jvp,
+    linear_transpose as linear_transpose,
+    linearize as linearize,
+    vjp as vjp,
+)
+from jacana.api.device import (
+    block_until_ready as block_until_ready,
+    clear_caches as clear_caches,
+    copy_to_host_async as copy_to_host_async,
+    default_backend as default_backend,
+    default_device as default_device,
+    device_count as device_count,
+    device_get as device_get,
+    device_put as device_put,
+    devices as devices,
+    live_arrays as live_arrays,
+    local_device_count as local_device_count,
+    local_devices as local_devices,
+    print_environment_info as print_environment_info,
+    process_count as process_count,
+    process_index as process_index,
+)
+from jacana.api.grad import grad as grad, value_and_grad as value_and_grad
+from jacana.api.inspect import (
+    ShapeDtypeStruct as ShapeDtypeStruct,
+    eval_shape as eval_shape,
+    make_jaxpr as make_jaxpr,
+    typeof as typeof,
+)
 from jacana.api.jit import jit as jit
-from jacana.api.settings import config as config
-from jacana.api.settings import debug_nans as debug_nans
-from jacana.api.settings import disable_jit as disable_jit
-from jacana.api.settings import enable_x64 as enable_x64
+from jacana.api.scopes import (
+    effects_barrier as effects_barrier,
+    ensure_compile_time_eval as ensure_compile_time_eval,
+    named_call as named_call,
+    named_scope as named_scope,
+)
+from jacana.api.settings import (
+    checking_leaks as checking_leaks,
+    config as config,
+    debug_nans as debug_nans,
+    default_matmul_precision as default_matmul_precision,
+    disable_jit as disable_jit,
+    enable_x64 as enable_x64,
+    log_compiles as log_compiles,
+    numpy_dtype_promotion as numpy_dtype_promotion,
+    numpy_rank_promotion as numpy_rank_promotion,
+    threefry_partitionable as threefry_partitionable,
+)
 from jacana.api.vmap import vmap as vmap
+from jacana.core.dtypes import float0 as float0
 from jacana.numpy.array_type import Array as Array
+from jacana.runtime.device import Device as Device
 
 __version__ = "0.1.0"
 # The release of JAX whose names and results are followed.

@@ -122,14 +122,6 @@ def default_device(device: Any) -> Iterator[None]:
     yield
 
 
-@contextmanager
-def named_scope(name: str) -> Iterator[None]:
-    """`with named_scope("name"):` names a part of a program; it changes nothing."""
-    if not isinstance(name, str):
-        raise TypeError(f"named_scope name argument must be a string, got {name!r}.")
-    yield
-
-
 def print_environment_info(return_string: bool = False) -> str | None:
     """Versions and the machine, as a text for reports."""
     lines = [

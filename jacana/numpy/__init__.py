@@ -32,7 +32,7 @@ from numpy import (
 )
 from numpy.exceptions import ComplexWarning as ComplexWarning
 
-from jacana.numpy import operators as operators, ufuncs as ufuncs
+from jacana.numpy import linalg as linalg, operators as operators, ufuncs as ufuncs
 from jacana.numpy.apply import (
     apply_along_axis as apply_along_axis,
     apply_over_axes as apply_over_axes,
@@ -237,17 +237,6 @@ from jacana.numpy.joining import (
     vsplit as vsplit,
     vstack as vstack,
 )
-from jacana.numpy.products import (
-    cross as cross,
-    diagonal as diagonal,
-    dot as dot,
-    inner as inner,
-    kron as kron,
-    matmul as matmul,
-    tensordot as tensordot,
-    trace as trace,
-    vdot as vdot,
-)
 from jacana.numpy.manipulation import (
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
@@ -321,6 +310,17 @@ from jacana.numpy.positions import (
     ix_ as ix_,
     ravel_multi_index as ravel_multi_index,
     unravel_index as unravel_index,
+)
+from jacana.numpy.products import (
+    cross as cross,
+    diagonal as diagonal,
+    dot as dot,
+    inner as inner,
+    kron as kron,
+    matmul as matmul,
+    tensordot as tensordot,
+    trace as trace,
+    vdot as vdot,
 )
 from jacana.numpy.quantiles import (
     median as median,

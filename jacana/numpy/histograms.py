@@ -65,11 +65,12 @@ def bincount(
 
 
 def _count(values: Any) -> int:
-    if isinstance(values, Tracer) and values.concrete() is None:
+    known = values.concrete() if isinstance(values, Tracer) else values
+    if known is None:
         raise ConcretizationTypeError(
             values, "the number of counts that jnp.bincount gives", "Pass length= to fix it."
         )
-    return int(max_of(values)) + 1 if values.size else 0
+    return int(np.max(np.asarray(known))) + 1 if values.size else 0
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:

@@ -9,9 +9,9 @@ from jacana.core import config, dtypes
 from jacana.numpy.elementwise import divide, multiply, sqrt
 from jacana.numpy.floats import conjugate, real
 from jacana.numpy.joining import concatenate
-from jacana.numpy.products import dot
 from jacana.numpy.manipulation import atleast_2d, expand_dims, transpose
 from jacana.numpy.matrices import diag
+from jacana.numpy.products import dot
 from jacana.numpy.promotion import (
     as_array,
     as_arrays,

@@ -77,7 +77,8 @@ class _Typed:
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     """Whether NumPy's casting rule allows a conversion."""
-    return bool(np.can_cast(dtypes.dtype(from_), dtypes.dtype(to), casting))  # type: ignore[arg-type]
+    source, target = (dtypes.storage_dtype(dtypes.dtype(d)) for d in (from_, to))
+    return bool(np.can_cast(source, target, casting))
 
 
 def isscalar(element: Any) -> bool:
