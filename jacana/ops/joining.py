@@ -13,7 +13,7 @@ from jacana.kernel.expr import Expr
 from jacana.ops.families import align_batch, is_linear, spread_axis
 from jacana.ops.indexing import all_of, clamp, select_if
 from jacana.ops.lowering import Build, Index, Output, Tensor, Value
-from jacana.ops.shape import full, zeros
+from jacana.ops.shape import full, zero_of, zeros
 
 # Up to so many operands are joined by selecting among their elements, more by copying each.
 SELECTED_OPERANDS = 8
@@ -58,7 +58,7 @@ class Concatenate(Primitive):
         after = sum(np.shape(x)[dimension] for x in xs[i + 1 :])
         config = [(0, 0, 0)] * len(np.shape(out))
         config[dimension] = (before, after, 0)
-        return ops.pad(t, zeros((), t.dtype), padding_config=tuple(config))
+        return ops.pad(t, zero_of(t), padding_config=tuple(config))
 
     def transpose(self, ct: Any, *xs: Any, dimension: int) -> list[Any]:
         cts: list[Any] = []
@@ -173,8 +173,7 @@ class Pad(Primitive):
     def jvp(
         self, i: int, t: Any, out: Any, x: Any, padding_value: Any, *, padding_config: Config
     ) -> Any:
-        zero = zeros(np.shape(padding_value) if i == 0 else np.shape(x), t.dtype)
-        operands = (t, zero) if i == 0 else (zero, t)
+        operands = (t, zero_of(t)) if i == 0 else (zeros(np.shape(x), t.dtype), t)
         return self(*operands, padding_config=padding_config)
 
     def transpose(
@@ -200,7 +199,7 @@ class Pad(Primitive):
         config = ((0, 0, 0), *padding_config)
         if axes[1] is None:
             return self(x, value, padding_config=config), 0
-        padded = self(x, zeros((), x.dtype), padding_config=config)
+        padded = self(x, zero_of(x), padding_config=config)
         shape = np.shape(padded)
         is_padding = spread_axis(padding_mask(np.shape(x)[1:], padding_config), size)
         values = ops.broadcast_in_dim(value, shape=shape, broadcast_dimensions=(0,))
@@ -257,7 +256,7 @@ def _unpad(ct: Any, shape: Sequence[int], config: Config) -> Any:
     if 0 in shape:
         return zeros(shape, ct.dtype)
     if any(before or after for before, after, _ in config):
-        ct = ops.pad(ct, zeros((), ct.dtype), padding_config=undone)
+        ct = ops.pad(ct, zero_of(ct), padding_config=undone)
     strides = tuple(between + 1 for _, _, between in config)
     if all(s == 1 for s in strides):
         return ct

@@ -34,6 +34,11 @@ def full(shape: Sequence[int], value: Any, dtype: Any) -> Any:
     return ops.broadcast_in_dim(scalar, shape=tuple(shape), broadcast_dimensions=())
 
 
+def zero_of(x: Any) -> Any:
+    """0 in the dtype of an array, as a literal of the program."""
+    return x.dtype.type(0)
+
+
 class BroadcastInDim(WithDefaults, LinearMap):
     """Axis k of x becomes axis broadcast_dimensions[k]; x is repeated along all other axes."""
 

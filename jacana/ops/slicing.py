@@ -19,7 +19,7 @@ from jacana.ops.families import LinearMap, align_batch, is_linear, move_axis
 from jacana.ops.indexing import bounded_index, nested_loops
 from jacana.ops.lowering import Build, Index, Output, Tensor
 from jacana.ops.params import WithDefaults
-from jacana.ops.shape import zeros
+from jacana.ops.shape import zero_of, zeros
 
 Shape = tuple[int, ...]
 
@@ -63,7 +63,7 @@ class Slice(WithDefaults, LinearMap):
         for start, step, n, kept in zip(start_indices, steps, x.shape, np.shape(ct)):
             end = start + ((kept - 1) * step + 1 if kept else 0)
             config.append((start, n - end, step - 1))
-        return [ops.pad(ct, zeros((), ct.dtype), padding_config=tuple(config))]
+        return [ops.pad(ct, zero_of(ct), padding_config=tuple(config))]
 
     def batch(
         self, size: int, operands: Sequence[Any], axes: Sequence[int | None], *,

@@ -44,7 +44,7 @@ def ranks(x: np.ndarray, signed_zeros: bool = False) -> np.ndarray:
     if dtypes.is_float(dtype):
         wide = x.astype(np.float64 if dtype.itemsize == 8 else np.float32)
         if not signed_zeros:
-            wide = wide + wide.dtype.type(0)
+            wide = np.add(wide, 0, dtype=wide.dtype)
         bits = wide.view(np.dtype(f"u{wide.dtype.itemsize}"))
         top = bits.dtype.type(1 << 8 * wide.dtype.itemsize - 1)
         ordered = np.where(bits & top, ~bits, bits | top)
@@ -52,7 +52,7 @@ def ranks(x: np.ndarray, signed_zeros: bool = False) -> np.ndarray:
     if dtypes.is_signed_integer(dtype):
         wide = x if x.dtype.kind == "i" else x.astype(np.int8)
         bits = wide.view(np.dtype(f"u{wide.dtype.itemsize}"))
-        return bits ^ bits.dtype.type(1 << 8 * wide.dtype.itemsize - 1)
+        return np.bitwise_xor(bits, bits.dtype.type(1 << 8 * wide.dtype.itemsize - 1))
     return x if x.dtype.kind == "u" else x.astype(np.uint8)
 
 

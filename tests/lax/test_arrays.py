@@ -142,11 +142,11 @@ def test_errors(name):
 
 
 PROGRAMS = {
-    "b:f32[2,3,4] = broadcast_in_dim[broadcast_dimensions=(1, 2)] a": lambda a: (
-        lax.broadcast(a, (2,))
+    "b:f32[2,3,4] = broadcast_in_dim[broadcast_dimensions=(1, 2)] a": lambda a: lax.broadcast(
+        a, (2,)
     ),
-    "b:f32[12] = reshape[dimensions=None new_sizes=(12,) sharding=None] a": lambda a: (
-        lax.reshape(a, (12,))
+    "b:f32[12] = reshape[dimensions=None new_sizes=(12,) sharding=None] a": lambda a: lax.reshape(
+        a, (12,)
     ),
     "b:f32[4] = reduce_sum[axes=(0,) out_sharding=None] a": lambda a: lax.reduce_sum(a, (0,)),
     "b:f32[2,4] = slice[limit_indices=(2, 4) start_indices=(0, 0) strides=None] a": lambda a: (
