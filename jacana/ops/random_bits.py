@@ -140,8 +140,8 @@ def _spread_rest(x: Any, shape: Shape) -> Any:
 class RandomKeys(WithDefaults):
     """A primitive over keys: no derivative, batched over the leading axes of the keys."""
 
-    jvp = not_differentiable
-    transpose = not_linear
+    jvp: Any = not_differentiable
+    transpose: Any = not_linear
 
     def check_keys(self, keys: ShapedArray) -> None:
         if not dtypes.is_key(keys.dtype):

@@ -52,7 +52,8 @@ def ranks(x: np.ndarray, signed_zeros: bool = False) -> np.ndarray:
     if dtypes.is_signed_integer(dtype):
         wide = x if x.dtype.kind == "i" else x.astype(np.int8)
         bits = wide.view(np.dtype(f"u{wide.dtype.itemsize}"))
-        return np.bitwise_xor(bits, bits.dtype.type(1 << 8 * wide.dtype.itemsize - 1))
+        flipped: np.ndarray = bits ^ bits.dtype.type(1 << 8 * wide.dtype.itemsize - 1)
+        return flipped
     return x if x.dtype.kind == "u" else x.astype(np.uint8)
 
 
