@@ -110,6 +110,7 @@ class Div(Elementwise):
     """x / y; integers truncate toward zero."""
 
     name = "div"
+    cost = 2.0
 
     def reference(self, x: Any, y: Any) -> Any:
         if dtypes.is_integer(x.dtype):
@@ -133,6 +134,7 @@ class Rem(Elementwise):
 
     name = "rem"
     kinds = REAL
+    cost = 12.0
     transpose = not_linear
 
     def reference(self, x: Any, y: Any) -> Any:

@@ -16,6 +16,8 @@ from jacana.ops.wider import in_wider
 class Elementary(Function):
     """A function that the kernel language's mathematics has under the primitive's own name."""
 
+    cost = 6.0
+
     def element(self, *xs: Any) -> Any:
         library = complex_math if isinstance(xs[0], Complex) else kernel_math
         value: Any = getattr(library, self.name)(*xs)
@@ -31,7 +33,7 @@ class Exp(Elementary):
         return in_wider(np.exp, x)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any) -> Any:
-        # Not `out`: the terms of higher derivatives then meet in their last sum, where less cancels.
+        # Not `out`: terms of higher derivatives then meet in their last sum, where less cancels.
         # Compiled programs compute it once all the same.
         return ops.mul(t, ops.exp(x))
 

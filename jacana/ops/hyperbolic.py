@@ -53,6 +53,7 @@ class Asinh(Elementary):
     """The inverse hyperbolic sine."""
 
     name = "asinh"
+    cost = 13.0
 
     def reference(self, x: Any) -> Any:
         return in_wider(np.arcsinh, x)
@@ -73,6 +74,7 @@ class Acosh(Elementary):
     """The inverse hyperbolic cosine; nan below 1."""
 
     name = "acosh"
+    cost = 14.0
 
     def reference(self, x: Any) -> Any:
         return in_wider(np.arccosh, x)
@@ -87,6 +89,7 @@ class Atanh(Elementary):
     """The inverse hyperbolic tangent; infinite at -1 and 1, nan beyond."""
 
     name = "atanh"
+    cost = 10.0
 
     def reference(self, x: Any) -> Any:
         return in_wider(np.arctanh, x)

@@ -78,6 +78,7 @@ class Pow(Elementwise):
 
     name = "pow"
     kinds = INEXACT
+    cost = 25.0
     transpose = not_linear
 
     def check_dtypes(self, *xs: ShapedArray) -> None:
@@ -126,6 +127,7 @@ class Sqrt(Function):
     """The square root, correctly rounded for floats; nan below zero."""
 
     name = "sqrt"
+    cost = 2.0
 
     def reference(self, x: Any) -> Any:
         return np.sqrt(x) if x.dtype.kind == "f" else in_wider(np.sqrt, x)
@@ -143,6 +145,7 @@ class Rsqrt(Function):
     """1 / sqrt(x)."""
 
     name = "rsqrt"
+    cost = 5.0
 
     def reference(self, x: Any) -> Any:
         return in_wider(lambda v: 1 / np.sqrt(v), x)
@@ -161,6 +164,7 @@ class Cbrt(Function):
 
     name = "cbrt"
     kinds = FLOAT
+    cost = 7.0
 
     def reference(self, x: Any) -> Any:
         return in_wider(np.cbrt, x)

@@ -19,6 +19,7 @@ class Special(Function):
     """A function that the kernel language's library has under the primitive's own name."""
 
     kinds = FLOAT
+    cost = 8.0
 
     def element(self, *xs: Any) -> Any:
         value: Any = getattr(kernel_special, self.name)(*xs)
@@ -75,6 +76,7 @@ class Lgamma(Special):
     """log(abs(gamma(x)))."""
 
     name = "lgamma"
+    cost = 48.0
 
     def reference(self, x: Any) -> Any:
         return in_float64(_log_gamma, x)
@@ -87,6 +89,7 @@ class Digamma(Special):
     """The derivative of lgamma; nan at 0 and at negative integers."""
 
     name = "digamma"
+    cost = 48.0
 
     def reference(self, x: Any) -> Any:
         value = in_float64(scipy_special().digamma, x)
@@ -101,6 +104,7 @@ class Polygamma(Special):
     """The derivative of digamma of order m, operands m and x."""
 
     name = "polygamma"
+    cost = 700.0
 
     def reference(self, m: Any, x: Any) -> Any:
         def polygamma(m: Any, x: Any) -> Any:
@@ -121,6 +125,7 @@ class Zeta(Special):
     """The Hurwitz zeta function: the sum of (k + q)**-x over k = 0, 1, 2, ..."""
 
     name = "zeta"
+    cost = 700.0
 
     def reference(self, x: Any, q: Any) -> Any:
         return in_float64(scipy_special().zeta, x, q)
@@ -136,6 +141,7 @@ class Igamma(Special):
     """The regularized lower incomplete gamma function, operands a and x."""
 
     name = "igamma"
+    cost = 700.0
 
     def reference(self, a: Any, x: Any) -> Any:
         return in_float64(scipy_special().gammainc, a, x)
@@ -148,6 +154,7 @@ class Igammac(Special):
     """The regularized upper incomplete gamma function, 1 - igamma(a, x)."""
 
     name = "igammac"
+    cost = 700.0
 
     def reference(self, a: Any, x: Any) -> Any:
         return in_float64(scipy_special().gammaincc, a, x)
@@ -160,6 +167,7 @@ class IgammaGradA(Special):
     """The derivative of igamma with respect to a."""
 
     name = "igamma_grad_a"
+    cost = 700.0
 
     def reference(self, a: Any, x: Any) -> Any:
         return in_float64(_slope_in_a, a, x)
@@ -172,6 +180,7 @@ class RandomGammaGrad(Special):
     """How a sample x of the gamma distribution moves with its shape a, its quantile fixed."""
 
     name = "random_gamma_grad"
+    cost = 700.0
 
     def reference(self, a: Any, x: Any) -> Any:
         def grad(a: Any, x: Any) -> Any:
@@ -188,6 +197,7 @@ class RegularizedIncompleteBeta(Special):
     """The regularized incomplete beta function, operands a, b and x."""
 
     name = "regularized_incomplete_beta"
+    cost = 3000.0
 
     def reference(self, a: Any, b: Any, x: Any) -> Any:
         return in_float64(scipy_special().betainc, a, b, x)

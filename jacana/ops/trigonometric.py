@@ -91,6 +91,7 @@ class Atan2(Elementary):
     """The angle of the point (y, x), operands in the order y, x; of complex operands, -i log."""
 
     name = "atan2"
+    cost = 12.0
 
     def reference(self, y: Any, x: Any) -> Any:
         if dtypes.is_complex(x.dtype):
