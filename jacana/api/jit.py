@@ -151,10 +151,10 @@ class Jitted:
         if where and where[0] == tree.SequenceKey(0):
             path = f"args{path}"
         raise TypeError(
-            f"Cannot interpret value of type {type(value).__module__}.{type(value).__qualname__} as "
-            f"an abstract array; it is not a valid JAX type. It is {path or 'an argument'} of the "
-            f"jitted function {self._name}: {short_repr(value)}. Pass an array, or mark the argument "
-            f"as static (static_argnums or static_argnames)."
+            f"Cannot interpret value of type {type(value).__module__}.{type(value).__qualname__} "
+            f"as an abstract array; it is not a valid JAX type. It is {path or 'an argument'} of "
+            f"the jitted function {self._name}: {short_repr(value)}. Pass an array, or mark the "
+            f"argument as static (static_argnums or static_argnames)."
         )
 
     # --- tracing ----------------------------------------------------------------------------------
@@ -253,11 +253,11 @@ def static_key(value: Any) -> Any:
 def trace_to_jaxpr(
     function: Callable[..., Any], arguments: Arguments, name: str
 ) -> tuple[ClosedJaxpr, list[Any], Any]:
-    """The function's jaxpr with what it captured as its first inputs, those values, and its tree."""
+    """The function's jaxpr with captured values as its first inputs, those values, and its tree."""
     trace = JaxprTrace(name)
     try:
         with set_current(trace):
-            args, kwargs = arguments.restore([trace.new_arg(a) for a in arguments.avals])
+            args, kwargs = arguments.restore([trace.add_arg(a) for a in arguments.avals])
             out = function(*args, **kwargs)
             flat, out_tree = tree.flatten(out)
             for x in flat:

@@ -1,4 +1,5 @@
 """`jax.config`: settings by attribute and by `update`."""
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

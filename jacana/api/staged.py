@@ -1,4 +1,5 @@
 """The stages that jit goes through, one object each: Traced, Lowered, Compiled."""
+
 from typing import Any
 
 from jacana.api.inspect import ShapeDtypeStruct

@@ -3,6 +3,7 @@
 `install()` does it for the process; `python -m jacana script.py` does it for one program, and
 `%load_ext jacana` in a notebook.
 """
+
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -26,7 +27,10 @@ ELSEWHERE = {
 }
 # Packages whose folders are parts of jacana's own structure, not of JAX's interface.
 INTERNAL = frozenset(
-    "kernel ops transforms higher_order compiler runtime api compat core testing".split()
+    (
+        "kernel", "ops", "transforms", "higher_order", "compiler", "runtime", "api", "compat",
+        "core", "testing",
+    )
 )
 
 
@@ -42,6 +46,9 @@ def jacana_name(name: str) -> str | None:
 
 class JaxModule(types.ModuleType):
     """The module `jax`: jacana's public names."""
+
+    __version__: str
+    __version_info__: tuple[int, ...]
 
     def __getattr__(self, name: str) -> Any:
         if f"jax.{name}" in ELSEWHERE:

@@ -1,12 +1,15 @@
 """What programs import from `jax.dtypes`."""
+
 from typing import Any
 
 from jacana.core import config, dtypes
-from jacana.core.dtypes import bfloat16 as bfloat16
-from jacana.core.dtypes import extended as extended
-from jacana.core.dtypes import float0 as float0
-from jacana.core.dtypes import issubdtype as issubdtype
-from jacana.core.dtypes import prng_key as prng_key
+from jacana.core.dtypes import (
+    bfloat16 as bfloat16,
+    extended as extended,
+    float0 as float0,
+    issubdtype as issubdtype,
+    prng_key as prng_key,
+)
 
 
 def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:

@@ -1,4 +1,5 @@
 """What programs import from `jax.typing`."""
+
 from typing import Any, Union
 
 import numpy as np

@@ -3,6 +3,7 @@
 A Program is a list of commands over numbered buffers (slots) of a frame: first the inputs, then the
 outputs, then temporaries. It names kernels and buffers, no Python objects, host calls apart.
 """
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from jacana.compiler.tensors import Tensor
 
 
-# --- before fusion: what rules ask for, over tensors -------------------------------------------------
+# --- before fusion: what rules ask for, over tensors --------------------------------------------
 
 
 @dataclass(eq=False)
@@ -49,7 +50,7 @@ class HostCall(Call):
     function: Callable[..., Sequence[Any]]
 
 
-# --- after fusion: over slots ------------------------------------------------------------------------
+# --- after fusion: over slots -------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
 """Compile: a jaxpr to a Program, by way of tensors, fused groups and loop nests."""
+
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -31,7 +32,7 @@ def compile_jaxpr(jaxpr: Jaxpr) -> Program:
     inputs = []
     for v in (*jaxpr.constvars, *jaxpr.invars):
         tensor = Tensor(context, v.aval.shape, v.aval.dtype, "stored")
-        tensor.slot = context.new_slot(tensor)
+        tensor.slot = context.add_slot(tensor)
         inputs.append(tensor)
     n = len(jaxpr.constvars)
     results = builder.lower_jaxpr(jaxpr, inputs[:n], inputs[n:])
@@ -44,7 +45,7 @@ def write_commands(context: Context, groups: Sequence[Group]) -> list[Command]:
     for group in groups:
         for t in group.roots:
             if t.slot is None:
-                t.slot = context.new_slot(t)
+                t.slot = context.add_slot(t)
     commands: list[Command] = []
     for group in groups:
         if group.call is None:
@@ -91,7 +92,7 @@ def lay_out(
     result_avals: Sequence[ShapedArray],
 ) -> Program:
     slots = [slot_of(t) for t in results]
-    computed = {}
+    computed: dict[int, ShapedArray] = {}
     for slot, aval in zip(slots, result_avals, strict=True):
         if slot >= len(inputs):
             computed.setdefault(slot, aval)
@@ -129,9 +130,7 @@ def update_in_place(
             slot = rename[slot]
         return slot
 
-    return [
-        replace(c, slots=tuple(final(s) for s in c.slots)) if rename else c for c in kept
-    ]
+    return [replace(c, slots=tuple(final(s) for s in c.slots)) if rename else c for c in kept]
 
 
 def kernels_of(program: Program) -> list[KernelCommand]:

@@ -4,6 +4,7 @@ Tensors are visited from the results backwards. A tensor is computed inside the 
 unless that repeats more work than storing it once would cost; kernels over one domain that share
 such a tensor become one kernel with several outputs.
 """
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -84,7 +85,7 @@ class Fusion:
                 self._visit(tensor, uses)
         return self._in_order()
 
-    def _new_group(self, roots: list[Tensor], call: Call | None = None) -> Group:
+    def _add_group(self, roots: list[Tensor], call: Call | None = None) -> Group:
         group = Group(len(self.groups), roots, call)
         self.groups.append(group)
         self.merged.append(group.id)
@@ -102,7 +103,7 @@ class Fusion:
         call = self.call_of[tensor.id]
         made = self.called.get(id(call))
         if made is None:
-            group = self._new_group(list(call.outputs), call)
+            group = self._add_group(list(call.outputs), call)
             made = self.called[id(call)] = group.id
             starts = getattr(call, "start", {}).values()
             for x in (*call.inputs, *starts):
@@ -193,7 +194,7 @@ class Fusion:
     def _store(self, tensor: Tensor, uses: list[Use], kernel_uses: list[Use]) -> None:
         group = self._join(tensor, kernel_uses)
         if group is None:
-            group = self._new_group([tensor])
+            group = self._add_group([tensor])
         self.producer[tensor.id] = group.id
         self._depend([u for u in uses if self.find(u.group) is not group], group.id)
         axes = tuple(frozenset((x,)) for x in group.loops)
@@ -277,6 +278,8 @@ class Fusion:
         return ordered
 
 
-def fuse(tensors: Sequence[Tensor], results: Iterable[Tensor], calls: Sequence[Call]) -> list[Group]:
+def fuse(
+    tensors: Sequence[Tensor], results: Iterable[Tensor], calls: Sequence[Call]
+) -> list[Group]:
     """The kernels and calls that compute the results, in order."""
     return Fusion(tensors, results, calls).run()

@@ -1,4 +1,5 @@
 """Lower: from a jaxpr's equations to tensors and commands, by calling each primitive's rule."""
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -81,7 +82,9 @@ class Builder:
     ) -> Tensor:
         return Tensor(self.context, shape, dtype, "compute", reads, element, self._cost + 2)
 
-    def elementwise(self, f: Callable[..., Value], operands: Sequence[Tensor], dtype: Any) -> Tensor:
+    def elementwise(
+        self, f: Callable[..., Value], operands: Sequence[Tensor], dtype: Any
+    ) -> Tensor:
         shape: tuple[int, ...] = ()
         for x in operands:
             shape = x.shape or shape
@@ -141,7 +144,10 @@ class Builder:
         return self._command(call)
 
     def host(
-        self, function: Callable[..., Sequence[Any]], outputs: Sequence[Spec], inputs: Sequence[Tensor]
+        self,
+        function: Callable[..., Sequence[Any]],
+        outputs: Sequence[Spec],
+        inputs: Sequence[Tensor],
     ) -> list[Tensor]:
         return self._command(HostCall(inputs, self._results(outputs), function))
 
@@ -196,7 +202,7 @@ class Builder:
             values.update(zip(eqn.outvars, outs, strict=True))
         return [read(a) for a in jaxpr.outvars]
 
-    def _lower_equation(self, eqn: JaxprEqn, operands: list[Tensor]) -> Sequence[Tensor]:
+    def _lower_equation(self, eqn: JaxprEqn, operands: list[Tensor]) -> list[Tensor]:
         self._cost = getattr(eqn.primitive, "cost", 1.0)
         out = eqn.primitive.lower(self, *operands, **eqn.params)
         outs = out if eqn.primitive.multiple_results else [out]
@@ -206,7 +212,7 @@ class Builder:
                     f"{eqn.primitive.name} was lowered to {tensor.dtype}{tensor.shape}, its type "
                     f"is {var.aval}"
                 )
-        return outs  # type: ignore[no-any-return]
+        return list(outs)
 
 
 def dependencies(view: Tensor, index: Callable[..., Sequence[Any]]) -> tuple[int, ...]:
@@ -227,4 +233,3 @@ def dependencies(view: Tensor, index: Callable[..., Sequence[Any]]) -> tuple[int
                 mask |= axis
         masks.append(mask)
     return tuple(masks)
-

@@ -1,6 +1,7 @@
 """Memory plan: temporaries share one arena, each living from the command that writes it to the last
 that reads it; updates happen in place where what they update is not needed any more.
 """
+
 from collections.abc import Iterable, Sequence
 
 from jacana.compiler.commands import Command

@@ -1,4 +1,5 @@
 """Nests: from a group of tensors over one domain to the loop nest that stores them."""
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from jacana.compiler.tensors import (
     Tensor,
     element_type,
     flatten_parts,
-        join_parts,
+    join_parts,
     linear_index,
     split_index,
 )
@@ -29,12 +30,13 @@ PARALLEL_WORK = 400_000
 LONG_FOLD = 16
 
 
-def finish(
-    kernel: KernelGraph, writer: Writer, extent: int, work: float
-) -> KernelCommand:
+def finish(kernel: KernelGraph, writer: Writer, extent: int, work: float) -> KernelCommand:
     """The command that runs what the writer has written."""
     made = ir.Kernel(
-        tuple(kernel.buffers), tuple(writer.locals), tuple(writer.params), tuple(writer.blocks[0].statements)
+        tuple(kernel.buffers),
+        tuple(writer.locals),
+        tuple(writer.params),
+        tuple(writer.blocks[0].statements),
     )
     grain = 0
     if work >= 2 * PARALLEL_WORK and extent > 1:
@@ -177,27 +179,21 @@ def divides(writer: Writer) -> bool:
     return False
 
 
-# --- long reductions: chunks in parallel, then one fold over their results ---------------------------
+# --- long reductions: chunks in parallel, then one fold over their results ----------------------
 
 
 def is_split(roots: Sequence[Tensor]) -> bool:
     """Whether the chunks of the reductions are worth a kernel of their own; by shape alone."""
-    return all(
-        t.fold is not None and t.fold.extent >= 4 * ir.CHUNK and t.size <= 16 for t in roots
-    )
+    return all(t.fold is not None and t.fold.extent >= 4 * ir.CHUNK and t.size <= 16 for t in roots)
 
 
-def write_split_fold(
-    context: Context, fold: Fold, results: list[Tensor]
-) -> list[KernelCommand]:
+def write_split_fold(context: Context, fold: Fold, results: list[Tensor]) -> list[KernelCommand]:
     size = results[0].size
     chunks = -(-fold.extent // ir.CHUNK)
     kept = [fold.operands[0].shape[i] for i in fold.kept]
-    partial = [
-        Tensor(context, (size, chunks), x.dtype, "stored") for x in fold.operands
-    ]
+    partial = [Tensor(context, (size, chunks), x.dtype, "stored") for x in fold.operands]
     for t in partial:
-        t.slot = context.new_slot(t)
+        t.slot = context.add_slot(t)
     return [
         _write_chunks(context, fold, partial, kept, chunks),
         _write_chunk_fold(context, fold, partial, results, kept, chunks),
@@ -251,7 +247,9 @@ def _write_chunk_fold(
             with writer.loop(graph.index(chunks)) as c:
                 left = join_parts([writer.load_now(a, zero) for a in accumulators], partial)
                 right = [t[row, c] for t in partial]
-                for a, v in zip(accumulators, flatten_parts(fold.combine(left, right)), strict=True):
+                for a, v in zip(
+                    accumulators, flatten_parts(fold.combine(left, right)), strict=True
+                ):
                     writer.store(a, zero, v)
             total = join_parts([writer.load_now(a, zero) for a in accumulators], partial)
             index = split_index(row, kept)
@@ -262,7 +260,7 @@ def _write_chunk_fold(
     return finish(kernel, writer, size, 0.0)
 
 
-# --- imperative kernels -------------------------------------------------------------------------------
+# --- imperative kernels -------------------------------------------------------------------------
 
 
 class Written:

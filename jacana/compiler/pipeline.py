@@ -1,4 +1,5 @@
 """The passes that a jaxpr goes through before it is lowered, each with the reason for its place."""
+
 from collections.abc import Callable
 
 from jacana.compiler.passes.flatten import flatten
@@ -15,7 +16,7 @@ PASSES: list[tuple[str, Pass]] = [
 
 
 def run_passes(jaxpr: Jaxpr, observe: Callable[[str, Jaxpr], None] | None = None) -> Jaxpr:
-    """The jaxpr after all passes; `observe(name, jaxpr)` sees it before the first and after each."""
+    """The jaxpr after all passes; `observe(name, jaxpr)` sees it before them and after each."""
     if observe:
         observe("traced", jaxpr)
     for name, run in PASSES:

@@ -1,4 +1,5 @@
-"""Tensors under compilation: how one element is computed, and where the whole is stored if it is."""
+"""Tensors under compilation: how one element is computed, and where the whole is if stored."""
+
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -105,7 +106,7 @@ class Context:
         self.slots: list[Tensor] = []
         self.kernel: KernelGraph | None = None
 
-    def new_slot(self, tensor: Tensor) -> int:
+    def add_slot(self, tensor: Tensor) -> int:
         """A buffer of the frame for the tensor."""
         self.slots.append(tensor)
         return len(self.slots) - 1
@@ -209,7 +210,8 @@ class KernelGraph:
         results = self._memo.get(key)
         if results is None:
             results = self._memo[key] = self.write_fold(fold, index, None)
-        return results[tensor.position]  # type: ignore[no-any-return]
+        value: Value = results[tensor.position]
+        return value
 
     def remember(self, tensor: Tensor, index: tuple[Expr, ...], value: Value) -> None:
         """From here on the tensor's element at this index is known to be the value."""
@@ -301,7 +303,7 @@ def _merge(high: Expr, low: Expr, extent: int) -> Expr | None:
         if high.op == "rem" and high.args[0].op == "div" and high.args[1].op == "const":
             inner = high.args[0]
             if inner.args[0] is whole and inner.args[1].is_const(extent):
-                return whole % (extent * high.args[1].data)
+                return whole % int(extent * high.args[1].data)
     return None
 
 

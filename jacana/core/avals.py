@@ -1,4 +1,5 @@
 """Abstract values: what a program knows of an array before it runs."""
+
 import math
 from typing import Any
 

@@ -1,4 +1,5 @@
 """One exception per mistake a user can make: what was done, what was found, what to do."""
+
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ class ConcretizationTypeError(TypeError):
         )
         self.tracer = tracer
         super().__init__(
-            f"Abstract tracer value encountered where concrete value is expected: {use} was asked "
-            f"of {describe(tracer)}, whose value is not known while the function is traced. {repair}"
+            f"Abstract tracer value encountered where concrete value is expected: {use} was "
+            f"asked of {describe(tracer)}, whose value is not known while the function is traced. {repair}"
         )
 
     @classmethod

@@ -1,7 +1,8 @@
 """The user's own file and line behind each equation."""
+
 import os
 import sys
-from types import CodeType
+from types import CodeType, FrameType
 from typing import NamedTuple
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -29,10 +30,10 @@ def is_ours(filename: str) -> bool:
 
 def user_source() -> Source | None:
     """The innermost frame outside this package."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if not is_ours(code.co_filename):
             return Source(code, frame.f_lineno)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return None

@@ -52,7 +52,7 @@ class JaxprTrace(Trace):
         self.consts: list[Any] = []
         self._const_of: dict[int, Var] = {}
 
-    def new_arg(self, aval: ShapedArray) -> JaxprTracer:
+    def add_arg(self, aval: ShapedArray) -> JaxprTracer:
         var = Var(aval)
         self.invars.append(var)
         return JaxprTracer(self, var, None)
@@ -113,7 +113,7 @@ def stage(
     trace = JaxprTrace(name)
     try:
         with set_current(trace):
-            outs = function(*[trace.new_arg(a) for a in avals])
+            outs = function(*[trace.add_arg(a) for a in avals])
             return trace.finish(outs)
     finally:
         trace.alive = False

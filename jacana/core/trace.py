@@ -3,6 +3,7 @@
 Tracing is stackless: `Primitive.bind` asks the current trace alone. A transformation's trace keeps
 its parent and hands on what does not concern it; at the bottom the base trace runs the operation.
 """
+
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -62,7 +63,7 @@ class Tracer:
         return None
 
     def concrete(self) -> Any:
-        """The concrete array behind the tracer, or None: jvp and grad of un-jitted code have one."""
+        """The concrete array behind the tracer, or None: un-jitted jvp and grad have one."""
         return None
 
     def _concretize(self, error: Callable[["Tracer"], Exception]) -> Any:

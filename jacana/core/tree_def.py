@@ -7,7 +7,7 @@ in the order of their keys, keys without an order are an error, deques and the l
 import collections
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import optree
 
@@ -255,7 +255,7 @@ def _is_leaf_type(type_: type) -> bool:
 
 @functools.cache
 def _flat_tuple(length: int) -> PyTreeDef:
-    return _share(optree.tree_structure((0,) * length, namespace=NAMESPACE))
+    return _share(optree.tree_structure(cast("Any", (0,) * length), namespace=NAMESPACE))
 
 
 def _share(spec: Any) -> PyTreeDef:
@@ -274,7 +274,7 @@ def _flatten_around_foreign(tree: Any, is_leaf: IsLeaf | None) -> tuple[list[Any
     return leaves, PyTreeDef(spec)
 
 
-_LEAF = _share(optree.tree_structure(0, namespace=NAMESPACE))
+_LEAF = _share(optree.tree_structure(cast("Any", 0), namespace=NAMESPACE))
 
 
 # --- prefixes ---

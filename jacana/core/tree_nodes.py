@@ -223,8 +223,8 @@ def register_pytree_node(
         # optree warns where a named tuple is given rules of its own, which is what is asked for.
         warnings.simplefilter("ignore", UserWarning)
         optree.register_pytree_node(
-            nodetype,  # type: ignore[type-var]
-            flatten_func,
+            nodetype,  # type: ignore[arg-type, type-var, unused-ignore]
+            flatten_func,  # type: ignore[arg-type, unused-ignore]
             unflatten_func,  # type: ignore[arg-type]
             namespace=NAMESPACE,
         )

@@ -1,4 +1,5 @@
 """What counts as an array: the aval of each kind of value that users may pass."""
+
 from collections.abc import Callable
 from typing import Any
 

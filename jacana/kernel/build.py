@@ -4,6 +4,7 @@ A Writer keeps the blocks that are open (loops, reductions, conditions). An expr
 the outermost open block where all its variables are known, so what a loop does not change is
 computed before it.
 """
+
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,7 +39,7 @@ class Writer:
         self.param_values: list[int] = []
         self._param_index: dict[tuple[str, int], int] = {}
 
-    def new_var(self, type: str) -> ir.Var:
+    def make_var(self, type: str) -> ir.Var:
         self.next_var += 1
         return ir.Var(self.next_var - 1, type)
 
@@ -93,7 +94,7 @@ class Writer:
         if e.op in ("call", "branch", "iterate"):
             block.statements.append(self._composite(e, args))  # type: ignore[arg-type]
             return
-        var = self.new_var(e.type)
+        var = self.make_var(e.type)
         self.atoms[e.id] = var
         if e.op == "load":
             block.statements.append(ir.Load(var, e.data, args[0]))  # type: ignore[arg-type]
@@ -112,7 +113,7 @@ class Writer:
         return ir.Iterate(self._names(e, step.results), cond, step, args[:n], args[n:])
 
     def _names(self, e: Expr, like: Sequence[ir.Atom]) -> tuple[ir.Var, ...]:
-        names = tuple(self.new_var(a.type) for a in like)
+        names = tuple(self.make_var(a.type) for a in like)
         self.atoms[e.id] = names
         return names
 
@@ -156,7 +157,7 @@ class Writer:
         )  # fmt: skip
 
     def _bind(self, variable: Expr) -> ir.Var:
-        var = self.atoms[variable.id] = self.new_var(variable.type)
+        var = self.atoms[variable.id] = self.make_var(variable.type)
         return var
 
     # --- statements -------------------------------------------------------------------------------
@@ -176,9 +177,7 @@ class Writer:
         with self._open(variable.data) as block:
             var = self._bind(variable)
             yield variable
-        self.blocks[-1].statements.append(
-            ir.For(var, count, tuple(block.statements), kind, grid)
-        )
+        self.blocks[-1].statements.append(ir.For(var, count, tuple(block.statements), kind, grid))
 
     @contextmanager
     def when(self, cond: Expr) -> Iterator[None]:
@@ -256,8 +255,10 @@ def round_to_bfloat16(bits: int) -> int:
     return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
 
 
-def function(name: str, *types: str) -> Callable[[Callable[..., Expr | tuple[Expr, ...]]], ir.Function]:
-    """Decorator: the ir.Function whose results are what the Python function builds from its parameters."""
+def function(
+    name: str, *types: str
+) -> Callable[[Callable[..., Expr | tuple[Expr, ...]]], ir.Function]:
+    """Decorator: the ir.Function whose results the Python function builds from its parameters."""
 
     def build(python: Callable[..., Expr | tuple[Expr, ...]]) -> ir.Function:
         graph = Graph()

@@ -3,6 +3,7 @@
 Equal expressions of one Graph are one object, numbered in topological order. Operators build
 expressions; `build` later names them and places each in the outermost loop it can be computed in.
 """
+
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -200,9 +201,7 @@ class Graph:
             folded = self._fold_index(name, exprs)
             if folded is not None:
                 return folded
-        return self._make(
-            name, exprs, None, "bool" if name in COMPARISONS else exprs[0].type
-        )
+        return self._make(name, exprs, None, "bool" if name in COMPARISONS else exprs[0].type)
 
     def typed(self, name: str, args: tuple[Expr, ...], type: str) -> Expr:
         """The operation with the type of its result given (convert, bitcast, load)."""
@@ -223,7 +222,7 @@ class Graph:
         if name == "mul" and b.is_const(0) or name == "rem" and b.is_const(1):
             return self.index(0)
         if name == "add" and b.op == "const" and a.op == "add" and a.args[1].op == "const":
-            return a.args[0] + (a.args[1].data + b.data)
+            return a.args[0] + int(a.args[1].data + b.data)
         if name in ("div", "rem") and b.op == "const" and b.data > 0:
             return self._fold_division(name, a, b.data)
         return None
@@ -245,7 +244,7 @@ class Graph:
                 if is_multiple and name == "rem":
                     return rest % n
                 if is_multiple:
-                    return multiple.args[0] * (multiple.args[1].data // n) + rest / n
+                    return multiple.args[0] * int(multiple.args[1].data // n) + rest / n
         return None
 
     def _fold_constants(self, name: str, v: list[int]) -> Expr | None:

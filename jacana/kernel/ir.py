@@ -4,6 +4,7 @@ A kernel is a loop nest over flat buffers whose every value is named (A-normal f
 statement are atoms. Scalars only; complex numbers are two of them, vectors belong to the emitter.
 Everything here is frozen data. `build` makes it, `check` verifies it, `interpret` is its meaning.
 """
+
 from dataclasses import dataclass
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -31,7 +32,8 @@ OPERATIONS = {
     "neg": 1, "abs": 1, "add": 2, "sub": 2, "mul": 2, "div": 2, "rem": 2,
     # max(a, b) is a if a is nan, else a if a > b, else b; min likewise with a < b.
     "min": 2, "max": 2,
-    # floats only; fma and sqrt are correctly rounded (float32 and float64 only), round is half to even
+    # floats only; fma and sqrt are correctly rounded (fma: float32 and float64 only); round
+    # takes halves to even
     "fma": 3, "sqrt": 1, "floor": 1, "ceil": 1, "trunc": 1, "round": 1, "copysign": 2,
     # integers and bool; shr is arithmetic on signed types; a shift by >= width shifts all bits out
     "and": 2, "or": 2, "xor": 2, "not": 1, "shl": 2, "shr": 2, "popcount": 1, "clz": 1,

@@ -2,6 +2,7 @@
 
 The methods that compute (x + y, x.sum(), x[i], x.at) are installed by numpy.operators.
 """
+
 import ctypes
 import operator
 from collections.abc import Iterator
@@ -91,8 +92,8 @@ class Array:
     def _check_not_key(self, use: str) -> None:
         if dtypes.is_key(self.aval.dtype):
             raise TypeError(
-                f"{use} of an array of PRNG keys of dtype {self.aval.dtype}: convert it to integers "
-                f"first with jax.random.key_data(key)."
+                f"{use} of an array of PRNG keys of dtype {self.aval.dtype}: convert it to "
+                f"integers first with jax.random.key_data(key)."
             )
 
     def item(self, *args: int) -> Any:
@@ -114,12 +115,11 @@ class Array:
 
     def _scalar(self, use: str) -> Any:
         self._check_not_key(use)
-        if self.aval.size != 1 or (self.aval.shape and use != "bool"):
-            if self.aval.size != 1 or len(self.aval.shape) > 0:
-                raise TypeError(
-                    f"Only scalar arrays can be converted to Python scalars; got arr.ndim="
-                    f"{self.ndim} and shape {self.aval.shape}. Take one element first: x[0]."
-                )
+        if self.aval.shape:
+            raise TypeError(
+                f"Only scalar arrays can be converted to Python scalars; got arr.ndim="
+                f"{self.ndim} and shape {self.aval.shape}. Take one element first: x[0]."
+            )
         return self.item()
 
     def __bool__(self) -> bool:
@@ -181,7 +181,7 @@ class Array:
     def __deepcopy__(self, memo: Any) -> "Array":
         return self
 
-    # --- DLPack -------------------------------------------------------------------------------------
+    # --- DLPack ---------------------------------------------------------------------------------
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         value = self._value.view()
@@ -192,7 +192,7 @@ class Array:
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
 
-    # --- the device ---------------------------------------------------------------------------------
+    # --- the device -----------------------------------------------------------------------------
 
     @property
     def device(self) -> Device:

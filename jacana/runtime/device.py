@@ -1,4 +1,5 @@
 """Devices: where arrays live. One CPU for now."""
+
 from dataclasses import dataclass
 from typing import Any
 

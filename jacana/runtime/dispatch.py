@@ -2,6 +2,7 @@
 
 Importing this module installs it as the base trace.
 """
+
 from typing import Any
 
 from jacana.core import errors

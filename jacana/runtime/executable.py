@@ -1,4 +1,5 @@
 """Executables: programs ready to run on arrays of their input types."""
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,8 +14,7 @@ from jacana.compiler.commands import (
 )
 from jacana.compiler.compile import compile_jaxpr
 from jacana.compiler.library import library_function
-from jacana.compiler.llvm import module as llvm_module
-from jacana.compiler.llvm import native
+from jacana.compiler.llvm import module as llvm_module, native
 from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import Jaxpr
 from jacana.runtime import cache, executor
@@ -42,7 +42,8 @@ class Executable:
     """A compiled program. Calling it with arrays of the input types gives the list of results."""
 
     __slots__ = (
-        "program", "in_avals", "_allocate", "_run", "_outputs", "_results", "_arena", "_single", "_keep",
+        "program", "in_avals", "_allocate", "_run", "_outputs", "_results", "_arena", "_single",
+        "_keep",
     )  # fmt: skip
 
     def __init__(self, program: Program):
@@ -110,9 +111,7 @@ def _on_views(command: HostCommand) -> Callable[[list[int]], None]:
     n = len(command.inputs)
 
     def call(addresses: list[int]) -> None:
-        inputs = [
-            view(aval, address, None) for aval, address in zip(command.inputs, addresses)
-        ]
+        inputs = [view(aval, address, None) for aval, address in zip(command.inputs, addresses)]
         results = command.function(*inputs)
         for aval, address, result in zip(command.outputs, addresses[n:], results, strict=True):
             target = view(aval, address, None, writable=True)

@@ -76,6 +76,25 @@ for dtype in ("float64", "complex128"):
 many = [normal(3, n) for n in (1, 2, 3, 4, 5, 1, 2, 3, 4, 17)]
 case(ops.concatenate, *many, dimension=1).linear(tuple(range(10)))
 
+# --- stack, unstack, tile ------------------------------------------------------------------------
+
+for axis in (0, 1, 2):
+    for dtype in ("float64", "complex128"):
+        parts = [normal(3, 4, dtype=dtype)] * 3
+        case(ops.stack, *parts, axis=axis).linear((0, 1, 2))
+case(ops.stack, normal(), normal(), axis=0).linear((0, 1))
+case(ops.stack, normal(3), axis=1).linear((0,))
+case(ops.stack, normal(0), normal(0), axis=1).linear((0, 1))
+for shape, axis in (((3, 4), 0), ((3, 4), 1), ((2,), 0), ((3, 0), 0), ((0, 3), 1)):
+    moved(ops.unstack, *shape, axis=axis)
+for shape, reps in (((3, 4), (2, 3)), ((3,), (1,)), ((3, 1), (0, 2)), ((0,), (3,)), ((), ())):
+    moved(ops.tile, *shape, reps=reps)
+for dtype in DTYPES:
+    maker = element_maker(2, 17, dtype=dtype)
+    case(ops.stack, maker, maker, axis=1)
+    case(ops.unstack, maker, axis=0)
+    case(ops.tile, maker, reps=(3, 2))
+
 # --- pad -----------------------------------------------------------------------------------------
 
 PADDINGS = (

@@ -3,6 +3,7 @@
 Each callee is flattened once, however often it is called, and equal pure calls merge, so a program
 grows no larger than its distinct equations.
 """
+
 from typing import Any
 
 from jacana.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, params_key

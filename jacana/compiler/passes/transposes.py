@@ -18,9 +18,7 @@ def fold_transposes(jaxpr: Jaxpr) -> Jaxpr:
     return Jaxpr(jaxpr.constvars, jaxpr.invars, jaxpr.outvars, eqns, jaxpr.debug_name)
 
 
-def _read_through(
-    eqn: JaxprEqn, transposed: dict[Atom, tuple[Atom, tuple[int, ...]]]
-) -> JaxprEqn:
+def _read_through(eqn: JaxprEqn, transposed: dict[Atom, tuple[Atom, tuple[int, ...]]]) -> JaxprEqn:
     contracting, batch = eqn.params["dimension_numbers"]
     invars, contracting, batch = list(eqn.invars), list(contracting), list(batch)
     for side, operand in enumerate(eqn.invars):
