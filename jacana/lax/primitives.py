@@ -129,3 +129,6 @@ split_p = ops.split
 squeeze_p = ops.squeeze
 top_k_p = ops.top_k
 transpose_p = ops.transpose
+stack_p = ops.stack
+tile_p = ops.tile
+unstack_p = ops.unstack

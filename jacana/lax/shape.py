@@ -199,8 +199,8 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
     """
     if len(operands) == 0:
         raise ValueError("stack requires a non-empty sequence of arrays")
-    at = axis_of(axis, np.ndim(operand_of("stack", operands[0])) + 1)
-    return concatenate([expand_dims(x, (at,)) for x in operands], at)
+    xs = [operand_of("stack", x, k) for k, x in enumerate(operands)]
+    return ops.stack(*xs, axis=axis_of(axis, np.ndim(xs[0]) + 1))
 
 
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
@@ -210,9 +210,7 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     [[0, 1], [2, 3]]
     """
     x = operand_of("unstack", x)
-    at = axis_of(axis, np.ndim(x))
-    pieces = ops.split(x, sizes=(1,) * np.shape(x)[at], axis=at) if np.shape(x)[at] else []
-    return tuple([squeeze(p, (at,)) for p in pieces])
+    return tuple(ops.unstack(x, axis=axis_of(axis, np.ndim(x))))
 
 
 def split(operand: Any, sizes: Shape, axis: int = 0) -> list[Any]:
@@ -233,13 +231,7 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
     [0, 1, 0, 1]
     """
     x, counts = operand_of("tile", operand), integers("tile", "reps", reps)
-    shape = np.shape(x)
-    if len(counts) != len(shape):
-        raise ValueError(f"tile needs one count for each axis of {aval_of(x)}, got reps={counts}.")
-    spread = tuple(n for pair in zip(counts, shape) for n in pair)
-    dims = tuple(range(1, 2 * len(shape), 2))
-    made = broadcast_in_dim(x, spread, dims)
-    return reshape(made, [r * n for r, n in zip(counts, shape)])
+    return ops.tile(x, reps=counts)
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:

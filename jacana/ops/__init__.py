@@ -105,6 +105,15 @@ from jacana.ops.random_bits import (
     random_wrap as random_wrap,
     threefry2x32 as threefry2x32,
 )
+from jacana.ops.random_variates import (
+    random_binomial as random_binomial,
+    random_binomial_by_gaps as random_binomial_by_gaps,
+    random_binomial_rounds as random_binomial_rounds,
+    random_gamma as random_gamma,
+    random_poisson as random_poisson,
+    random_poisson_by_products as random_poisson_by_products,
+    random_poisson_rounds as random_poisson_rounds,
+)
 from jacana.ops.reduction import (
     argmax as argmax,
     argmin as argmin,
@@ -163,6 +172,7 @@ from jacana.ops.special import (
     regularized_incomplete_beta as regularized_incomplete_beta,
     zeta as zeta,
 )
+from jacana.ops.stacking import stack as stack, tile as tile, unstack as unstack
 from jacana.ops.trigonometric import (
     acos as acos,
     asin as asin,

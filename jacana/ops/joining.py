@@ -81,26 +81,31 @@ class Concatenate(Primitive):
         return self(*align_batch(size, operands, axes), dimension=dimension + 1), 0
 
     def lower(self, build: Build, *xs: Tensor, dimension: int) -> Tensor:
-        filled = [x for x in xs if x.shape[dimension]] or list(xs[:1])
-        if len(filled) == 1:
-            return filled[0]
-        starts = [int(s) for s in np.cumsum([0, *[x.shape[dimension] for x in filled]])]
-        first = xs[0]
-        shape = (*first.shape[:dimension], starts[-1], *first.shape[dimension + 1 :])
-        if len(filled) > SELECTED_OPERANDS:
-            return _copied(build, filled, starts, shape, dimension)
+        return joined(build, xs, dimension)
 
-        def element(*i: Expr) -> Value:
-            def at(k: int) -> Value:
-                inside = clamp(i[dimension] - starts[k], 0, filled[k].shape[dimension] - 1)
-                return filled[k][[*i[:dimension], inside, *i[dimension + 1 :]]]
 
-            value = at(len(filled) - 1)
-            for k in range(len(filled) - 2, -1, -1):
-                value = build.select(i[dimension] < starts[k + 1], at(k), value)
-            return value
+def joined(build: Build, xs: Sequence[Tensor], dimension: int) -> Tensor:
+    """The tensors one after the other along an axis."""
+    filled = [x for x in xs if x.shape[dimension]] or list(xs[:1])
+    if len(filled) == 1:
+        return filled[0]
+    starts = [int(s) for s in np.cumsum([0, *[x.shape[dimension] for x in filled]])]
+    first = xs[0]
+    shape = (*first.shape[:dimension], starts[-1], *first.shape[dimension + 1 :])
+    if len(filled) > SELECTED_OPERANDS:
+        return _copied(build, filled, starts, shape, dimension)
 
-        return build.compute(shape, first.dtype, element, filled)
+    def element(*i: Expr) -> Value:
+        def at(k: int) -> Value:
+            inside = clamp(i[dimension] - starts[k], 0, filled[k].shape[dimension] - 1)
+            return filled[k][[*i[:dimension], inside, *i[dimension + 1 :]]]
+
+        value = at(len(filled) - 1)
+        for k in range(len(filled) - 2, -1, -1):
+            value = build.select(i[dimension] < starts[k + 1], at(k), value)
+        return value
+
+    return build.compute(shape, first.dtype, element, filled)
 
 
 def _copied(
