@@ -91,17 +91,16 @@ def bounded_index(build: Build, x: Tensor, index: Index, high: int) -> Expr:
 def nested_loops(
     writer: Writer, build: Build, shape: Sequence[int], grid: bool = False, vector: bool = True
 ) -> Iterator[list[Expr]]:
-    """`with nested_loops(...) as i:` writes one loop for each axis; i is the index.
+    """`with nested_loops(...) as i:` writes one loop for each axis longer than 1; i is the index.
 
     `grid`: the outermost may be split among threads; `vector`: iterations of the innermost are
     independent.
     """
+    long = [axis for axis, n in enumerate(shape) if n != 1]
     with ExitStack() as stack:
-        index: list[Expr] = []
-        for axis, n in enumerate(shape):
-            is_vector = vector and axis == len(shape) - 1
-            loop = writer.loop(
-                build.index(n), "vector" if is_vector else "serial", grid and axis == 0
-            )
-            index.append(stack.enter_context(loop))
+        index = [build.index(0)] * len(shape)
+        for axis in long:
+            kind = "vector" if vector and axis == long[-1] else "serial"
+            loop = writer.loop(build.index(shape[axis]), kind, grid and axis == long[0])
+            index[axis] = stack.enter_context(loop)
         yield index
