@@ -16,6 +16,22 @@ from jacana.random.continuous import (
     wald as wald,
     weibull_min as weibull_min,
 )
+from jacana.random.counts import (
+    binomial as binomial,
+    multinomial as multinomial,
+    poisson as poisson,
+)
+from jacana.random.gamma import (
+    ball as ball,
+    beta as beta,
+    chisquare as chisquare,
+    dirichlet as dirichlet,
+    f as f,
+    gamma as gamma,
+    generalized_normal as generalized_normal,
+    loggamma as loggamma,
+    t as t,
+)
 from jacana.random.integers import (
     bernoulli as bernoulli,
     geometric as geometric,

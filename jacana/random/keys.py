@@ -61,8 +61,8 @@ def seed_operand(seed: Any, function: str) -> Any:
         )
     if aval.shape:
         raise TypeError(
-            f"{function} accepts a scalar seed, but was given an array of shape {aval.shape} != (). "
-            f"Use jax.vmap for batching"
+            f"{function} accepts a scalar seed, but was given an array of shape {aval.shape} "
+            f"!= (). Use jax.vmap for batching"
         )
     if not dtypes.is_integer(aval.dtype):
         raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
@@ -71,10 +71,10 @@ def seed_operand(seed: Any, function: str) -> Any:
 
 def seed_of_integer(seed: int) -> Any:
     """A Python integer as a scalar; without 64-bit types its low 32 bits count."""
-    if not -(1 << 63) <= seed < 1 << 64:
+    if not -(1 << 63) <= seed < 1 << 63:
         raise OverflowError(f"Python int {seed} too large to convert to a 64-bit seed.")
     if config.current().enable_x64:
-        return np.int64(seed if seed < 1 << 63 else seed - (1 << 64))
+        return np.int64(seed)
     low = seed & 0xFFFFFFFF
     return np.int32(low - (1 << 32) if low >= 1 << 31 else low)
 
@@ -171,8 +171,8 @@ def fold_in(key: Any, data: Any) -> Any:
     check_key(key, "fold_in")
     if np.ndim(data):
         raise TypeError(
-            f"fold_in accepts a scalar, but was given an array of shape {np.shape(data)} != (). Use "
-            f"jax.vmap for batching."
+            f"fold_in accepts a scalar, but was given an array of shape {np.shape(data)} != (). "
+            f"Use jax.vmap for batching."
         )
     return like(ops.random_fold_in(as_keys(key), word(data)), key)
 
