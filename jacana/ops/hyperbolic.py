@@ -9,6 +9,7 @@ from jacana.core import dtypes
 from jacana.core.values import aval_of
 from jacana.ops.exponential import Elementary
 from jacana.ops.families import like
+from jacana.ops.trigonometric import one_minus_square
 from jacana.ops.wider import in_wider
 
 
@@ -65,9 +66,9 @@ class Asinh(Elementary):
         size = ops.abs(x)
         large = 2 * float(dtypes.finfo(aval_of(x).dtype).eps) ** -0.5
         far = ops.gt(size, like(large, x))
-        near = ops.select_n(far, x, like(1, x))
+        near, distance = ops.select_n(far, x, like(1, x)), ops.select_n(far, like(1, x), size)
         slope = ops.rsqrt(ops.add(ops.square(near), like(1, x)))
-        return ops.mul(t, ops.select_n(far, slope, ops.div(like(1, x), size)))
+        return ops.mul(t, ops.select_n(far, slope, ops.div(like(1, x), distance)))
 
 
 class Acosh(Elementary):
@@ -95,8 +96,7 @@ class Atanh(Elementary):
         return in_wider(np.arctanh, x)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any) -> Any:
-        one = like(1, x)
-        return ops.div(t, ops.mul(ops.add(one, x), ops.sub(one, x)))
+        return ops.div(t, one_minus_square(x))
 
 
 sinh = Sinh()

@@ -44,7 +44,8 @@ class Abs(Elementwise):
 
     def jvp(self, i: int, t: Any, out: Any, x: Any) -> Any:
         if not dtypes.is_complex(aval_of(x).dtype):
-            return ops.mul(t, ops.sign(x))
+            # At zero, where there is no derivative, it counts as 1, as in JAX.
+            return ops.select_n(ops.ge(x, like(0, x)), ops.neg(t), t)
         # At zero, where there is no derivative, it counts as 0.
         size = ops.select_n(ops.eq(out, like(0, out)), out, like(1, out))
         direction = ops.div(ops.conj(x, input_dtype=aval_of(x).dtype), complex_of(size))

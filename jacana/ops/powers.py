@@ -170,7 +170,7 @@ class Cbrt(Function):
         return in_wider(np.cbrt, x)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any) -> Any:
-        return ops.div(t, ops.mul(like(3, x), ops.square(out)))
+        return ops.mul(t, ops.mul(like(1 / 3, x), ops.integer_pow(out, y=-2)))
 
     def element(self, x: Expr) -> Expr:
         return math.cbrt(x)

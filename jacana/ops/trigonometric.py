@@ -122,11 +122,18 @@ class Atan2(Elementary):
 
 def inverse_root_of_gap(x: Any) -> Any:
     """1 / sqrt(1 - x**2)."""
-    if dtypes.is_complex(aval_of(x).dtype):
-        return ops.rsqrt(ops.sub(like(1, x), ops.square(x)))
-    # As a product, without cancellation near 1 and -1.
+    return ops.rsqrt(one_minus_square(x))
+
+
+def one_minus_square(x: Any) -> Any:
+    """1 - x**2, and its derivative, without cancellation."""
     one = like(1, x)
-    return ops.rsqrt(ops.mul(ops.sub(one, x), ops.add(one, x)))
+    plain = ops.sub(one, ops.square(x))
+    if dtypes.is_complex(aval_of(x).dtype):
+        return plain
+    # The product is exact near 1 and -1; its derivative cancels near 0.
+    product = ops.mul(ops.sub(one, x), ops.add(one, x))
+    return ops.select_n(ops.gt(ops.abs(x), like(0.5, x)), plain, product)
 
 
 sin = Sin()
