@@ -318,6 +318,7 @@ from jacana.numpy.products import (
     inner as inner,
     kron as kron,
     matmul as matmul,
+    outer as outer,
     tensordot as tensordot,
     trace as trace,
     vdot as vdot,
@@ -462,7 +463,6 @@ from jacana.numpy.types import (
 )
 from jacana.numpy.ufuncs import (
     frompyfunc as frompyfunc,
-    outer as outer,
     ufunc as ufunc,
 )
 from jacana.numpy.window_functions import (

@@ -46,6 +46,9 @@ def vectorize(
     if any(isinstance(e, int) and e < 0 for e in excluded):
         raise ValueError(f"excluded={excluded!r} contains negative numbers")
 
+    if signature is not None:
+        parse_signature(signature)
+
     @functools.wraps(pyfunc)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         fixed = {k: v for k, v in kwargs.items() if k in excluded}

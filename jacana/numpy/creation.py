@@ -8,7 +8,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import config, dtypes
 from jacana.core.avals import ShapedArray
-from jacana.core.trace import Tracer
+from jacana.core.trace import Tracer, is_eager
 from jacana.core.values import aval_of
 from jacana.numpy.promotion import (
     as_array,
@@ -16,6 +16,7 @@ from jacana.numpy.promotion import (
     broadcast_to,
     canonical_shape,
     check_operands,
+    constant,
     convert,
     result_type_of,
 )
@@ -228,6 +229,8 @@ def _constant(function: str, shape: Any, value: int, dtype: Any) -> Any:
     asked = float if dtype is None else dtype
     found: Any = dtypes.requested(asked, _x64(), function)
     scalar = found.type(value)
+    if is_eager():
+        scalar = constant(scalar, None)
     return ops.broadcast_in_dim(scalar, shape=canonical_shape(shape), broadcast_dimensions=())
 
 

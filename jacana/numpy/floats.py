@@ -265,7 +265,7 @@ def nan_to_num(
 # --- complex ---
 
 
-def zeros_like(function: str, x: Any) -> Any:
+def zeros_of(function: str, x: Any) -> Any:
     """Zeros of x's type, weak if x is."""
     x = as_array(function, x)
     zero = broadcast_to(literal(0, x), x.shape)
@@ -281,7 +281,7 @@ def real(x: Any, /) -> Any:
 def imag(x: Any, /) -> Any:
     """The imaginary part; zeros if x is real."""
     (x,) = promote_args("imag", x)
-    return ops.imag(x) if kind_of(x) == "complex" else zeros_like("imag", x)
+    return ops.imag(x) if kind_of(x) == "complex" else zeros_of("imag", x)
 
 
 def iscomplex(x: Any) -> Any:

@@ -11,7 +11,7 @@ from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.primitive import Primitive
-from jacana.core.trace import Tracer
+from jacana.core.trace import Tracer, is_eager
 from jacana.core.values import is_array_like
 from jacana.numpy import (
     conditions,
@@ -27,6 +27,7 @@ from jacana.numpy import (
     take,
 )
 from jacana.numpy.joining import repeat
+from jacana.numpy.promotion import Step, constant
 from jacana.runtime.array import Array
 
 Function = Callable[..., Any]
@@ -35,64 +36,87 @@ Function = Callable[..., Any]
 KNOWN = frozenset((Array, int, float, bool, complex))
 
 
-def binary(name: str, function: Function) -> Function:
-    """`x op y`; lists and the like are left to their own operators, which refuse arrays."""
-    direct = DIRECT.get(name)
-    if direct is None:
+def binary(name: str, function: Function, swapped: bool = False) -> Function:
+    """`x op y`, or `y op x` if swapped; what is no array is left to its own operator."""
+    apply: Function = (lambda x, y: function(y, x)) if swapped else function
+    if name in DIRECT:
+        return quick(apply, *DIRECT[name], swapped)
 
-        def operator(x: Any, y: Any) -> Any:
-            known = type(y) in KNOWN or is_array_like(y)
-            return function(x, y) if known else NotImplemented
+    def operator(x: Any, y: Any) -> Any:
+        known = type(y) in KNOWN or is_array_like(y)
+        return apply(x, y) if known else NotImplemented
 
-        return operator
+    return operator
 
-    primitive, excluded = direct
-    # Pairs of types that the primitive takes as they are.
-    simple: dict[tuple[ShapedArray, ShapedArray], bool] = {}
 
-    def quick(x: Any, y: Any) -> Any:
-        if type(y) is Array and type(x) is Array:
-            pair = (x.aval, y.aval)
-            found = simple.get(pair)
-            if found is None:
-                found = simple[pair] = pair[0] is pair[1] and _kind(pair[0]) not in excluded
-            if found:
-                return primitive(x, y)
-            return function(x, y)
+def quick(
+    function: Function, primitive: Primitive, excluded: frozenset[str], swapped: bool = False
+) -> Function:
+    """An operator that knows which operands its primitive takes as they are."""
+    pairs: dict[tuple[ShapedArray, ShapedArray], bool] = {}
+    scalars: dict[tuple[ShapedArray, type, Any], Array | None] = {}
+
+    def operator(x: Any, y: Any) -> Any:
+        if type(x) is Array:
+            if type(y) is Array:
+                pair = (x.aval, y.aval)
+                found = pairs.get(pair)
+                if found is None:
+                    found = pairs[pair] = pair[0] is pair[1] and _kind(pair[0]) not in excluded
+                return primitive(x, y) if found and not swapped else function(x, y)
+            if type(y) is float or type(y) is int:
+                key = (x.aval, type(y), y)
+                if key not in scalars:
+                    _keep(scalars, key, excluded)
+                constant = scalars[key]
+                # Traced programs hold scalars as literals.
+                if constant is not None and is_eager():
+                    return primitive(constant, x) if swapped else primitive(x, constant)
+                return function(x, y)
         known = type(y) in KNOWN or is_array_like(y)
         return function(x, y) if known else NotImplemented
 
-    return quick
+    return operator
+
+
+MAX_SCALARS = 1024
+
+
+def _keep(
+    scalars: dict[tuple[ShapedArray, type, Any], Array | None],
+    key: tuple[ShapedArray, type, Any],
+    excluded: frozenset[str],
+) -> None:
+    """Note the array that a scalar is beside arrays of a type; None if those change for it."""
+    aval, kind, value = key
+    if len(scalars) >= MAX_SCALARS:
+        scalars.clear()
+    # A zero is 0.0 or -0.0, and nan equals nothing: such keys do not tell which.
+    tells = value == value and (value != 0 or kind is int)
+    same = _kind(aval) == "float" or (_kind(aval) == "int" and kind is int)
+    if tells and same and _kind(aval) not in excluded and aval.dtype.itemsize <= 4:
+        scalars[key] = constant(value, Step(aval.dtype, aval.weak_type, None))
+    else:
+        scalars[key] = None
 
 
 def _kind(aval: ShapedArray) -> str:
     return dtypes.kind(aval.dtype)
 
 
-def reflected(function: Function) -> Function:
-    """`y op x` where y is no array."""
-
-    def operator(x: Any, y: Any) -> Any:
-        known = type(y) in KNOWN or is_array_like(y)
-        return function(y, x) if known else NotImplemented
-
-    return operator
-
-
 def comparison(name: str, function: Function) -> Function:
     """`x == y`; TypeError for lists, which would otherwise compare as unequal."""
 
-    def operator(x: Any, y: Any) -> Any:
-        if type(y) in KNOWN or is_array_like(y):
-            return function(x, y)
+    def checked(x: Any, y: Any) -> Any:
         if isinstance(y, list | tuple):
             raise TypeError(
-                f"unsupported operand type(s) for {name}: {type(x).__name__!r} and "
+                f"unsupported operand type(s) for {SIGNS[name]}: {type(x).__name__!r} and "
                 f"{type(y).__name__!r}. Convert the list first with jnp.array."
             )
-        return NotImplemented
+        return found(x, y)
 
-    return operator
+    found = quick(function, *DIRECT[name])
+    return checked
 
 
 def iterate(x: Any) -> Iterator[Any]:
@@ -171,12 +195,14 @@ def compress(
 
 
 # The primitive that an operator is for two arrays of one type, and the kinds that it is not for.
+NO_NUMBERS = frozenset(("bool", "key"))
+NO_ORDER = frozenset(("complex", "key"))
 DIRECT: dict[str, tuple[Primitive, frozenset[str]]] = {
-    "add": (ops.add, frozenset(("bool", "key"))),
-    "sub": (ops.sub, frozenset(("bool", "key"))),
-    "mul": (ops.mul, frozenset(("bool", "key"))),
-    "truediv": (ops.div, frozenset(("bool", "int", "uint", "key"))),
-}
+    "add": (ops.add, NO_NUMBERS), "sub": (ops.sub, NO_NUMBERS), "mul": (ops.mul, NO_NUMBERS),
+    "truediv": (ops.div, NO_NUMBERS | {"int", "uint"}), "eq": (ops.eq, frozenset()),
+    "ne": (ops.ne, frozenset()), "lt": (ops.lt, NO_ORDER), "le": (ops.le, NO_ORDER),
+    "gt": (ops.gt, NO_ORDER), "ge": (ops.ge, NO_ORDER),
+}  # fmt: skip
 
 BINARY: dict[str, Function] = {
     "add": elementwise.add, "sub": elementwise.subtract, "mul": elementwise.multiply,
@@ -215,7 +241,7 @@ METHODS: dict[str, Function] = {
 }  # fmt: skip
 
 PROPERTIES: dict[str, Function] = {
-    "at": indexing.IndexUpdateHelper,
+    "at": indexing.IndexUpdates,
     "real": floats.real,
     "imag": floats.imag,
     "T": manipulation.transpose,
@@ -229,9 +255,9 @@ def install() -> None:
     for kind in (Array, Tracer):
         for name, function in BINARY.items():
             setattr(kind, f"__{name}__", binary(name, function))
-            setattr(kind, f"__r{name}__", reflected(function))
+            setattr(kind, f"__r{name}__", binary(name, function, swapped=True))
         for name, function in COMPARISONS.items():
-            setattr(kind, f"__{name}__", comparison(SIGNS[name], function))
+            setattr(kind, f"__{name}__", comparison(name, function))
         for name, function in METHODS.items():
             setattr(kind, name, function)
         for name, function in PROPERTIES.items():

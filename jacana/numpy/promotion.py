@@ -229,7 +229,7 @@ def check_rank_promotion(function: str, shapes: Sequence[Shape], mode: str) -> N
 # --- all of it at once ---
 
 
-class _Step(NamedTuple):
+class Step(NamedTuple):
     """What becomes of an operand: its dtype, and the shape it is broadcast to (None: its own)."""
 
     dtype: Any
@@ -238,7 +238,7 @@ class _Step(NamedTuple):
 
 
 # What promotion does to operands of certain types, in each Config; None where it does nothing.
-_plans: dict[bool, dict[int, dict[tuple[ShapedArray, ...], list[_Step | None]]]] = {
+_plans: dict[bool, dict[int, dict[tuple[ShapedArray, ...], list[Step | None]]]] = {
     False: {}, True: {},
 }  # fmt: skip
 # Python scalars as arrays: eager programs use few of them, again and again.
@@ -275,7 +275,7 @@ def _promoted(function: str, xs: Sequence[Any], inexact: bool) -> list[Any]:
     ]
 
 
-def _plan(function: str, avals: tuple[ShapedArray, ...], inexact: bool) -> list[_Step | None]:
+def _plan(function: str, avals: tuple[ShapedArray, ...], inexact: bool) -> list[Step | None]:
     dtype, weak = result_type_of(avals)
     if inexact and not dtypes.is_differentiable(dtype):
         dtype = inexact_dtype(dtype)
@@ -287,17 +287,17 @@ def _plan(function: str, avals: tuple[ShapedArray, ...], inexact: bool) -> list[
         if mode != "allow" and len({len(s) for s in ranked}) > 1:
             check_rank_promotion(function, shapes, mode)
         shape = broadcast_shape(function, *shapes)
-    plan: list[_Step | None] = []
+    plan: list[Step | None] = []
     for aval in avals:
         wider = shape if aval.shape and aval.shape != shape else None
         # A weakly typed operand of the right dtype serves a strong result as it is.
         suits = aval.dtype == dtype and (aval.weak_type or not weak)
         own = weak or (suits and aval.weak_type)
-        plan.append(None if suits and wider is None else _Step(dtype, own, wider))
+        plan.append(None if suits and wider is None else Step(dtype, own, wider))
     return plan
 
 
-def _stepped(x: Any, step: _Step | None) -> Any:
+def _stepped(x: Any, step: Step | None) -> Any:
     """An operand after its step; a scalar becomes a literal, or an array in eager programs."""
     if isinstance(x, Array | Tracer):
         if step is None:
@@ -313,7 +313,7 @@ def _stepped(x: Any, step: _Step | None) -> Any:
     return x if step is None or step.shape is None else broadcast_to(x, step.shape)
 
 
-def constant(value: Any, step: _Step | None) -> Array:
+def constant(value: Any, step: Step | None) -> Array:
     """A scalar as an array, kept for the next time."""
     # 0.0 and -0.0 are equal but not the same; so are 1, 1.0 and True.
     sign = value != 0 or type(value) is int or str(value)

@@ -7,6 +7,7 @@ import numpy as np
 
 from jacana import ops
 from jacana.core import dtypes
+from jacana.core.trace import Tracer
 from jacana.core.values import aval_of
 from jacana.numpy.promotion import (
     as_array,
@@ -16,24 +17,27 @@ from jacana.numpy.promotion import (
     promote_args,
     promote_dtypes,
 )
+from jacana.runtime.array import Array
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
     """x where the condition holds, else y; shapes broadcast and dtypes are promoted."""
-    check_operands("where", condition, x, y)
     condition = as_condition(condition)
-    x, y = promote_dtypes(x, y)
-    if type(condition) is bool:
+    if not isinstance(condition, Array | Tracer):
         condition = as_array("where", condition)
-    shape = broadcast_shape("where", np.shape(condition), np.shape(x), np.shape(y))
-    if np.shape(condition):
-        condition = broadcast_to(condition, shape)
-    # select_n takes one shape for its cases; only the condition may be a scalar.
-    x, y = broadcast_to(x, shape), broadcast_to(y, shape)
+    x, y = promote_args("where", x, y)
+    shapes = [np.shape(v) for v in (condition, x, y)]
+    if len({s for s in shapes if s}) > 1:
+        shape = broadcast_shape("where", *shapes)
+        condition, x, y = (
+            broadcast_to(v, shape) if s else v for v, s in zip((condition, x, y), shapes)
+        )
+    # Operands of rank 0 serve every element.
     return ops.select_n(condition, y, x)
 
 
 def as_condition(condition: Any) -> Any:
+    check_operands("where", condition)
     aval = aval_of(condition)
     if dtypes.is_bool(aval.dtype):
         return condition

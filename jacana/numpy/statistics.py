@@ -122,10 +122,10 @@ def convolve(
     """The sums of products of one vector with the other reversed, at each shift.
 
     mode: "full" all shifts that overlap, "same" as many as the longer has elements, "valid" those
-    that overlap fully.
+    that overlap fully. Integers are computed as floats.
 
     >>> convolve(np.array([1, 2, 3]), np.array([1, 1]))
-    Array([1, 3, 5, 3], dtype=int32)
+    Array([1., 3., 5., 3.], dtype=float32)
     """
     return _convolved("convolve", a, v, mode, preferred_element_type, turned=True)
 
@@ -147,7 +147,7 @@ def _convolved(name: str, a: Any, v: Any, mode: str, preferred: Any, turned: boo
         raise ValueError(f"{name}: inputs cannot be empty, got shapes {x.shape} and {y.shape}.")
     if mode not in ("full", "same", "valid"):
         raise ValueError("mode must be one of ['full', 'same', 'valid']")
-    found = x.dtype if preferred is None else dtypes.dtype(preferred)
+    found = inexact_dtype(x.dtype) if preferred is None else dtypes.dtype(preferred)
     x, y = convert(x, found), convert(y, found)
     swapped = x.shape[0] < y.shape[0]
     if swapped:

@@ -52,7 +52,7 @@ class ufunc:
 
     def outer(self, a: Any, b: Any, /) -> Any:
         """The function of each element of one array with each of the other."""
-        return outer(self, a, b)
+        return outer_of(self, a, b)
 
     def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
         """The array with the function applied at indices; inplace must be False."""
@@ -88,7 +88,7 @@ def accumulate(function: Callable[..., Any], a: Any, axis: int) -> Any:
     return stack(totals, axis)
 
 
-def outer(function: Callable[..., Any], a: Any, b: Any) -> Any:
+def outer_of(function: Callable[..., Any], a: Any, b: Any) -> Any:
     """The function of each element of one array with each of the other."""
     x, y = as_arrays("outer", a, b)
     return function(reshape(x, (*x.shape, *(1,) * y.ndim)), y)
@@ -144,7 +144,7 @@ def _equip(
     function.at = at
     if nin == 2:
         function.reduce, function.accumulate = reduce, accumulated
-        function.outer = lambda a, b, /: outer(function, a, b)
+        function.outer = lambda a, b, /: outer_of(function, a, b)
         function.reduceat = lambda a, indices, axis=0: reduce_at(function, a, indices, axis)
 
 
