@@ -57,3 +57,7 @@ from jacana.random.normal import (
     truncated_normal as truncated_normal,
 )
 from jacana.random.uniform import bits as bits, uniform as uniform
+from jacana.random.vectors import (
+    multivariate_normal as multivariate_normal,
+    orthogonal as orthogonal,
+)

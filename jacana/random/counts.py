@@ -34,10 +34,10 @@ from jacana.random.program import (
 def poisson(
     key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
-    """Poisson numbers of mean lam (which is rounded to float32) as integers; -1 where lam is nan.
+    """Poisson numbers of mean lam (which is rounded to float32) as integers.
 
-    `lam` broadcasts to `shape` (its own shape by default). ValueError for dtypes that are not
-    integers.
+    -1 where lam is nan, the dtype's largest number where it is infinite. `lam` broadcasts to
+    `shape` (its own shape by default). ValueError for dtypes that are not integers.
 
     >>> from jacana.random import key
     >>> poisson(key(0), 3.0, (5,)).dtype
@@ -52,6 +52,8 @@ def poisson(
 @program
 def _poisson(key: Any, lam: Any, *, shape: Shape, dtype: Any) -> Any:
     lam = broadcast_to(lam, shape)
+    endless = ops.eq(lam, np.float32(np.inf))
+    lam = where(endless, np.float32(0), lam)
     is_small = jnp.logical_or(isnan(lam), ops.lt(lam, np.float32(10)))
     small = ops.random_poisson_by_products(key, where(is_small, lam, np.float32(0)))
     large_lam = where(is_small, np.float32(1e5), lam)
@@ -59,7 +61,8 @@ def _poisson(key: Any, lam: Any, *, shape: Shape, dtype: Any) -> Any:
     rounds = max_rounds(ops.random_poisson_rounds(key, large_lam))
     large = ops.random_poisson(key, large_lam, rounds)
     drawn = convert(where(is_small, small, large), dtype)
-    return where(ops.eq(lam, np.float32(0)), dtype.type(0), drawn)
+    drawn = where(ops.eq(lam, np.float32(0)), dtype.type(0), drawn)
+    return where(endless, dtype.type(dtypes.iinfo(dtype).max), drawn)
 
 
 def max_rounds(rounds: Any) -> Any:

@@ -12,7 +12,7 @@ from jacana.random.keys import check_key, pair_of, split_of
 from jacana.random.normal import normal_of, signs_of
 from jacana.random.program import (
     Shape,
-    broadcast_shapes,
+    batch_shape,
     canonical_shape,
     float_dtype,
     joint_shape,
@@ -155,16 +155,6 @@ def dirichlet(
     alpha = parameter(alpha, dtype, "dirichlet")
     batch, last = alpha.shape[:-1], alpha.shape[-1:]
     return _dirichlet(key, alpha, shape=(*batch_shape(shape, batch), *last))
-
-
-def batch_shape(shape: Any, batch: Shape) -> Shape:
-    """The shape of a batch of vectors: the one given, or their own."""
-    if shape is None:
-        return batch
-    given = canonical_shape(shape)
-    if broadcast_shapes(given, batch) != given:
-        raise ValueError(f"a batch of shape {batch} does not broadcast to the shape {given}")
-    return given
 
 
 @program

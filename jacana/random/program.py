@@ -100,6 +100,16 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
         raise ValueError(f"Incompatible shapes for broadcasting: shapes={list(shapes)}") from None
 
 
+def batch_shape(shape: Any, batch: Shape) -> Shape:
+    """The shape of a batch of vectors: the one given, or their own."""
+    if shape is None:
+        return batch
+    given = canonical_shape(shape)
+    if broadcast_shapes(given, batch) != given:
+        raise ValueError(f"a batch of shape {batch} does not broadcast to the shape {given}")
+    return given
+
+
 def spread(value: Any, shape: Shape) -> Any:
     """A parameter of the result's shape; rank 0 serves every element as it is."""
     return value if np.ndim(value) == 0 else broadcast_to(value, shape)
