@@ -17,6 +17,7 @@ from jacana.api.arguments import (
 )
 from jacana.api.pullback import linearize_tree
 from jacana.core import dtypes, tree
+from jacana.core.avals import ShapedArray
 from jacana.core.errors import NotAnArrayError
 from jacana.core.values import aval_of, is_array_like
 
@@ -52,8 +53,7 @@ def value_and_grad(
         out, aux, pullback = linearize_tree(flat, leaves, has_aux, name_of(fun))
         value = out.unflatten(pullback.outs)
         check_scalar(fun, value, holomorphic)
-        one = np.ones((), aval_of(value).dtype)[()]
-        gradients = structure.unflatten(pullback.instantiated([one]))
+        gradients = structure.unflatten(pullback.instantiated([one_of(aval_of(value))]))
         gradient = gradients[0] if isinstance(argnums, int) else gradients
         return ((value, aux), gradient) if has_aux else (value, gradient)
 
@@ -84,6 +84,14 @@ def grad(
         return (result, value[1]) if has_aux else result
 
     return gradient
+
+
+def one_of(aval: ShapedArray) -> Any:
+    """The cotangent 1 of a scalar of this type, as a literal."""
+    for one in (1.0, 1.0 + 0.0j):
+        if aval_of(one) is aval:
+            return one
+    return np.ones((), aval.dtype)[()]
 
 
 def check_scalar(function: Callable[..., Any], value: Any, holomorphic: bool) -> None:

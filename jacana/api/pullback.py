@@ -3,24 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jacana.core import dtypes, tree
+from jacana.core import tree
 from jacana.core.errors import NotAnArrayError
 from jacana.core.evaluate import evaluate
-from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
+from jacana.core.jaxpr import ClosedJaxpr
 from jacana.core.trace import Tracer, is_eager
-from jacana.core.values import aval_of, is_array_like
-from jacana.higher_order.call import bind_jit, transpose_program
-from jacana.transforms.jvp import zero_tangent
+from jacana.core.values import is_array_like
+from jacana.higher_order.call import bind_jit
+from jacana.transforms.jvp import has_tangents, zero_tangent
 from jacana.transforms.linearize import Linearized, linearize
-from jacana.transforms.transpose import transpose
-
-# Linear programs that are equal share their transposes.
-_by_structure: dict[Any, Jaxpr] = {}
-
-
-def shared(jaxpr: Jaxpr) -> Jaxpr:
-    """The first jaxpr of this structure, on which derived programs are kept."""
-    return _by_structure.setdefault(jaxpr.key, jaxpr)
+from jacana.transforms.transpose import transpose, transpose_program
 
 
 class Pullback:
@@ -35,27 +27,28 @@ class Pullback:
 
     def pull(self, cotangents: Sequence[Any]) -> list[Any]:
         """Cotangents of the inputs, None where zero, from those of the outputs (None: zero)."""
-        linear = self._linear
-        cts = [
-            ct for ct, nz in zip(cotangents, linear.nonzero, strict=False) if nz
-        ]  # outputs beyond those that are differentiated have no cotangents
+        # Outputs beyond those that are differentiated have no cotangents.
+        cts = [ct for ct, nz in zip(cotangents, self._linear.nonzero, strict=False) if nz]
         found = iter(self._pull_tangents(cts))
-        return [next(found) if self._is_differentiated(x) else None for x in self._inputs]
-
-    def _is_differentiated(self, x: Any) -> bool:
-        return dtypes.is_differentiable(aval_of(x).dtype)
+        return [next(found) if has_tangents(x) else None for x in self._inputs]
 
     def _pull_tangents(self, cts: list[Any]) -> list[Any]:
         jaxpr, residuals = self._linear.jaxpr, self._linear.residuals
-        concrete = is_eager() and not any(isinstance(r, Tracer) for r in (*residuals, *cts))
-        if not concrete:
+        given = [ct for ct in cts if ct is not None]
+        if not self._runs_as_program(given):
             return transpose(jaxpr, residuals, cts)
-        flat = shared(jaxpr).with_constvars_as_inputs()
         n = len(residuals)
         linear = (False,) * n + (True,) * len(jaxpr.invars)
-        program, found = transpose_program(flat, linear, tuple(ct is not None for ct in cts))
-        outs = iter(bind_jit(program, "backward", [*residuals, *[c for c in cts if c is not None]]))
+        nonzero = tuple([ct is not None for ct in cts])
+        program, found = transpose_program(jaxpr.with_constvars_as_inputs(), linear, nonzero)
+        outs = iter(bind_jit(program, "backward", [*residuals, *given]))
         return [next(outs) if f else None for f in found[n:]]
+
+    def _runs_as_program(self, operands: Sequence[Any]) -> bool:
+        """Whether the linear map runs compiled; else it is evaluated under the current trace."""
+        if not self._linear.is_shared or not is_eager():
+            return False
+        return not any(isinstance(x, Tracer) for x in operands)
 
     def instantiated(self, cotangents: Sequence[Any]) -> list[Any]:
         """Cotangents of the inputs with zeros as arrays (of dtype float0 for integer inputs)."""
@@ -67,12 +60,10 @@ class Pullback:
     def push(self, tangents: Sequence[Any]) -> list[Any]:
         """Tangents of the outputs from those of the inputs."""
         linear = self._linear
-        given = [
-            t for t, x in zip(tangents, self._inputs, strict=True) if self._is_differentiated(x)
-        ]
-        if is_eager() and not any(isinstance(r, Tracer) for r in (*linear.residuals, *given)):
-            closed = ClosedJaxpr(shared(linear.jaxpr).with_constvars_as_inputs())
-            found = iter(bind_jit(closed, "pushforward", [*linear.residuals, *given]))
+        given = [t for t, x in zip(tangents, self._inputs, strict=True) if has_tangents(x)]
+        if self._runs_as_program(given):
+            program = ClosedJaxpr(linear.jaxpr.with_constvars_as_inputs())
+            found = iter(bind_jit(program, "pushforward", [*linear.residuals, *given]))
         else:
             found = iter(evaluate(linear.jaxpr, linear.residuals, given))
         return [

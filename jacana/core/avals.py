@@ -50,7 +50,7 @@ class ShapedArray:
     def to_tangent_aval(self) -> "ShapedArray":
         """The aval of tangents of this value: float0 where it cannot be differentiated."""
         if dtypes.is_differentiable(self.dtype):
-            return self.strip_weak_type()
+            return self
         return ShapedArray(self.shape, dtypes.float0)
 
     def str_short(self, short_dtypes: bool = False) -> str:

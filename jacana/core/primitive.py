@@ -77,6 +77,8 @@ class Primitive:
     linearize_rule: Any = None
     # batch_rule(trace, values, axes, params) -> (out, axes of out)
     batch_rule: Any = None
+    # Whether its transpose calls the user's Python, which may look at concrete values.
+    calls_python = False
 
     def __init__(self) -> None:
         missing = [r for r in RULES if getattr(type(self), r, None) is None]

@@ -14,6 +14,7 @@ from jacana.core.avals import ShapedArray
 from jacana.core.source import Source
 
 if TYPE_CHECKING:
+    from jacana.core.jaxpr import Jaxpr
     from jacana.core.primitive import Primitive
 
 
@@ -121,6 +122,8 @@ class BaseTrace(Trace):
 
     __slots__ = ()
     evaluate: Callable[["Primitive", tuple[Any, ...], dict[str, Any]], Any]
+    # A program that captures nothing as a function of concrete values.
+    compile: Callable[["Jaxpr"], Callable[[list[Any]], list[Any]]]
 
     def process(self, primitive: "Primitive", args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return BaseTrace.evaluate(primitive, args, params)

@@ -46,7 +46,7 @@ class Collective(Primitive):
         (x,), (axis,) = values, axes
         if trace.axis_name == params["axis_name"]:
             x = spread_axis(x, trace.size) if axis is None else move_axis(x, axis, 0)
-            return self.across(x, trace.size, **params)
+            return self.across(x, trace.size, **params)  # type: ignore[no-any-return]
         assert axis is not None
         return self(move_axis(x, axis, 0), **self.with_front_axis(params)), 0
 

@@ -8,13 +8,13 @@ it that keeps the rule as a param.
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.stage import JaxprTrace, stage
 from jacana.core.trace import Trace, Tracer, current, set_current
 from jacana.core.values import aval_of
-from jacana.higher_order.call import evaluated, kept
-from jacana.transforms.batch import BatchTrace, BatchTracer, batch, to_axis
+from jacana.transforms.batch import BatchTrace, BatchTracer, batch, to_axis, with_axis
+from jacana.transforms.derived import evaluated, kept
+from jacana.transforms.eager_tape import EagerTape
 from jacana.transforms.jvp import JVPTrace
 from jacana.transforms.linearize import Tape
 
@@ -63,11 +63,11 @@ def _run(trace: Trace, custom: CustomFunction, args: Sequence[Any]) -> list[Any]
         values, axes = trace.split(args)
         batched = custom.batched(trace.size, axes, trace.axis_name)
         return [BatchTracer(trace, o, 0) for o in _run(trace.parent, batched, values)]
-    if isinstance(trace, Tape) and not mine:
-        assert trace.parent is not None
+    if isinstance(trace, Tape | EagerTape) and not mine:
         return _run(trace.parent, custom, args)
     with set_current(trace):
-        if isinstance(trace, JaxprTrace):
+        # On a tape the function is applied to tangents, which it is linear in: it runs as it is.
+        if isinstance(trace, JaxprTrace) and not isinstance(trace, Tape):
             return custom.record(trace, args)
         return custom.function(*args)
 
@@ -103,10 +103,3 @@ def batched_program(
 def hoisted(jaxpr: Jaxpr, consts: list[Any]) -> tuple[ClosedJaxpr, list[Any]]:
     """The program with its constants as its first inputs, and their values."""
     return ClosedJaxpr(jaxpr.with_constvars_as_inputs()), consts
-
-
-def with_axis(aval: ShapedArray, size: int, axis: int | None) -> ShapedArray:
-    """The aval of a batch of values."""
-    if axis is None:
-        return aval
-    return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))

@@ -178,6 +178,7 @@ class CustomLinearMap(Primitive):
 
     name = "custom_lin"
     multiple_results = True
+    calls_python = True
 
     def type_rule(
         self, *xs: ShapedArray, out_avals: tuple[ShapedArray, ...], **_: Any

@@ -3,6 +3,7 @@
 Importing this module installs it as the base trace.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from jacana.core import errors
@@ -59,4 +60,15 @@ def clear() -> None:
     _operations.clear()
 
 
+def program(jaxpr: Jaxpr) -> Callable[[list[Any]], list[Any]]:
+    """A jaxpr that captures nothing as a function of concrete values."""
+    executable = executable_for(jaxpr)
+
+    def run(args: list[Any]) -> list[Any]:
+        return executable([a if type(a) is Array else _concrete(a) for a in args])
+
+    return run
+
+
 BaseTrace.evaluate = staticmethod(evaluate)
+BaseTrace.compile = staticmethod(program)

@@ -5,11 +5,21 @@ from typing import Any
 
 import numpy as np
 
+from jacana.core.avals import ShapedArray
+from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.primitive import Primitive
 from jacana.core.source import Source
-from jacana.core.trace import Trace, Tracer, current, swap_current
+from jacana.core.trace import Trace, Tracer, base_trace, current, swap_current
 from jacana.core.values import aval_of
 from jacana.ops.families import move_axis, spread_axis
+from jacana.transforms.derived import (
+    Cache,
+    Runner,
+    closed,
+    evaluated,
+    kept,
+    one_equation,
+)
 
 
 class BatchTracer(Tracer):
@@ -17,14 +27,18 @@ class BatchTracer(Tracer):
 
     __slots__ = ("value", "axis")
 
-    def __init__(self, trace: "BatchTrace", value: Any, axis: int):
+    def __init__(self, trace: "BatchTrace", value: Any, axis: int, aval: ShapedArray | None = None):
         self._trace, self.value, self.axis = trace, value, axis
-        aval = aval_of(value)
-        shape = aval.shape[:axis] + aval.shape[axis + 1 :]
-        self.aval = aval.update(shape=shape)
+        self.aval = without_axis(aval_of(value), axis) if aval is None else aval
 
     def origin(self) -> Source | None:
         return self.value.origin() if isinstance(self.value, Tracer) else None
+
+
+def without_axis(aval: ShapedArray, axis: int) -> ShapedArray:
+    """The aval of one example of a batch."""
+    shape = aval.shape[:axis] + aval.shape[axis + 1 :]
+    return ShapedArray(shape, aval.dtype, aval.weak_type)
 
 
 class BatchTrace(Trace):
@@ -38,9 +52,7 @@ class BatchTrace(Trace):
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         values, axes = self.split(args)
-        mine = any(a is not None for a in axes)
-        over_axis = self.axis_name is not None and self.axis_name in primitive.axis_names(params)
-        if not mine and not over_axis:
+        if not self.concerns(primitive, axes, params):
             return self.parent.process(primitive, args, params)
         previous = swap_current(self.parent)
         try:
@@ -57,6 +69,15 @@ class BatchTrace(Trace):
         return [
             o if a is None else BatchTracer(self, o, a) for o, a in zip(out, out_axes, strict=True)
         ]
+
+    def concerns(
+        self, primitive: Primitive, axes: Sequence[int | None], params: dict[str, Any]
+    ) -> bool:
+        """Whether an operand is batched, or the operation is one between examples."""
+        for a in axes:
+            if a is not None:
+                return True
+        return self.axis_name is not None and self.axis_name in primitive.axis_names(params)
 
     def split(self, args: Sequence[Any]) -> tuple[list[Any], list[int | None]]:
         """Values and their batch axes (None: unbatched)."""
@@ -80,7 +101,9 @@ def batch(
     axis_name: Any = None,
 ) -> tuple[list[Any], list[int | None]]:
     """Outputs of a flat function on batched arguments, and their batch axes (None: unbatched)."""
-    trace = BatchTrace(current(), size, axis_name)
+    parent = current()
+    kind = EagerBatchTrace if parent is base_trace else BatchTrace
+    trace = kind(parent, size, axis_name)
     tracers = [
         x if a is None else BatchTracer(trace, x, a) for x, a in zip(args, axes, strict=True)
     ]
@@ -125,3 +148,81 @@ def axis_size(name: Any) -> int:
         f"unbound axis name: {name}. The following axis names are available: "
         f"{[n for n, _ in named_axes()]}. Give vmap the axis_name."
     )
+
+
+def batch_program(
+    jaxpr: Jaxpr, size: int, axes: tuple[int | None, ...], axis_name: Any
+) -> tuple[ClosedJaxpr, list[int | None]]:
+    """The batched program and the batch axes of its outputs."""
+
+    def make() -> tuple[ClosedJaxpr, list[int | None]]:
+        out_axes: list[int | None] = []
+
+        def run(*args: Any) -> list[Any]:
+            outs, found = batch(evaluated(jaxpr), size, args, axes, axis_name)
+            out_axes[:] = [None if a is None else 0 for a in found]
+            return [
+                to_axis(o, a, None if a is None else 0, size)
+                for o, a in zip(outs, found, strict=True)
+            ]
+
+        avals = [with_axis(v, size, a) for v, a in zip(jaxpr.in_avals, axes, strict=True)]
+        return closed(run, avals), out_axes
+
+    return kept(jaxpr, ("batch", size, axes, axis_name), make)  # type: ignore[no-any-return]
+
+
+def with_axis(aval: ShapedArray, size: int, axis: int | None) -> ShapedArray:
+    """The aval of a batch of values."""
+    if axis is None:
+        return aval
+    return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
+
+
+# --- un-jitted code ---
+
+
+class BatchedOperation:
+    """One operation on batches of certain types, as a program that runs at once."""
+
+    __slots__ = ("avals", "axes", "run")
+
+    def __init__(
+        self,
+        primitive: Primitive,
+        avals: tuple[ShapedArray, ...],
+        params: dict[str, Any],
+        how: tuple[int, Any, tuple[int | None, ...]],
+    ):
+        size, axis_name, axes = how
+        jaxpr = one_equation(primitive, avals, params)
+        self.avals = jaxpr.out_avals
+        self.axes: list[int | None] = []
+
+        def run(*args: Any) -> list[Any]:
+            outs, self.axes = batch(evaluated(jaxpr), size, args, axes, axis_name)
+            return outs
+
+        self.run = Runner(closed(run, [with_axis(v, size, a) for v, a in zip(avals, axes)]))
+
+
+batched_operations = Cache(BatchedOperation)
+
+
+class EagerBatchTrace(BatchTrace):
+    """Batching of un-jitted code."""
+
+    __slots__ = ()
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        values, axes = self.split(args)
+        if not self.concerns(primitive, axes, params):
+            return base_trace.process(primitive, args, params)
+        avals = tuple([aval_of(x) for x in args])
+        axis_name = self.axis_name
+        how = batched_operations.get(primitive, avals, params, (self.size, axis_name, tuple(axes)))
+        results = [
+            out if axis is None else BatchTracer(self, out, axis, aval)
+            for out, axis, aval in zip(how.run(values), how.axes, how.avals)
+        ]
+        return results if primitive.multiple_results else results[0]

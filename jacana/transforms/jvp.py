@@ -8,12 +8,21 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
+from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.primitive import Inapplicable, Primitive
 from jacana.core.source import Source
-from jacana.core.trace import Trace, Tracer, current, swap_current
+from jacana.core.trace import Trace, Tracer, base_trace, current, swap_current
 from jacana.core.values import aval_of
 from jacana.ops.families import not_differentiable
 from jacana.ops.shape import zeros
+from jacana.transforms.derived import (
+    Cache,
+    Runner,
+    closed,
+    evaluated,
+    kept,
+    one_equation,
+)
 
 
 class JVPTracer(Tracer):
@@ -154,7 +163,8 @@ def jvp(
     function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:
     """Outputs of a flat function and their tangents, None where zero, as the tangents given."""
-    trace = JVPTrace(current())
+    parent = current()
+    trace = EagerJVPTrace(parent) if parent is base_trace else JVPTrace(parent)
     args = [
         p if t is None else JVPTracer(trace, p, t) for p, t in zip(primals, tangents, strict=True)
     ]
@@ -179,3 +189,68 @@ def run_jvp(
             primals_out.append(o)
             tangents_out.append(None)
     return primals_out, tangents_out
+
+
+def jvp_program(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool]]:
+    """(primals, nonzero tangents) -> (outs, nonzero tangents of outs), and which those are."""
+
+    def make() -> tuple[ClosedJaxpr, list[bool]]:
+        n = len(jaxpr.invars)
+        out_nonzero: list[bool] = []
+
+        def run(*args: Any) -> list[Any]:
+            rest = iter(args[n:])
+            tangents = [next(rest) if nz else None for nz in nonzero]
+            outs, out_tangents = jvp(evaluated(jaxpr), args[:n], tangents)
+            out_nonzero[:] = [t is not None for t in out_tangents]
+            return [*outs, *[t for t in out_tangents if t is not None]]
+
+        chosen = [a.to_tangent_aval() for a, nz in zip(jaxpr.in_avals, nonzero, strict=True) if nz]
+        return closed(run, [*jaxpr.in_avals, *chosen]), out_nonzero
+
+    return kept(jaxpr, ("jvp", nonzero), make)  # type: ignore[no-any-return]
+
+
+# --- un-jitted code ---
+
+
+class DifferentiatedOperation:
+    """One operation on operands of certain types and its jvp, as a program that runs at once."""
+
+    __slots__ = ("nonzero", "run")
+
+    def __init__(
+        self,
+        primitive: Primitive,
+        avals: tuple[ShapedArray, ...],
+        params: dict[str, Any],
+        nonzero: tuple[bool, ...],
+    ):
+        program, self.nonzero = jvp_program(one_equation(primitive, avals, params), nonzero)
+        self.run = Runner(program)
+
+
+differentiated_operations = Cache(DifferentiatedOperation)
+
+
+class EagerJVPTrace(JVPTrace):
+    """Forward mode of un-jitted code."""
+
+    __slots__ = ()
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        primals, tangents, mine = self.split(args)
+        if not mine:
+            return base_trace.process(primitive, args, params)
+        avals = tuple([aval_of(x) for x in args])
+        mask = tuple([t is not None for t in tangents])
+        how = differentiated_operations.get(primitive, avals, params, mask)
+        values = how.run(primals + [t for t in tangents if t is not None])
+        k = len(how.nonzero)
+        results = []
+        for out, nz in zip(values, how.nonzero):
+            if nz:
+                out = JVPTracer(self, out, values[k])
+                k += 1
+            results.append(out)
+        return results if primitive.multiple_results else results[0]

@@ -1,17 +1,21 @@
 """Linearize: run a function, and record the linear map that its tangents go through as a jaxpr.
 
-It is forward mode over a Tape: operations on tangents are recorded, all others are the parent's.
+It is forward mode over a tape: operations on tangents are recorded, all others are the parent's.
 So a rule such as `mul(t, cos(x))` computes cos(x) now and records one multiplication by it.
+Un-jitted code has the same done once for each kind of operation, by programs (EagerTape).
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from jacana.core.jaxpr import Jaxpr
+from jacana.core.avals import ShapedArray
+from jacana.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal
 from jacana.core.primitive import Primitive
 from jacana.core.stage import JaxprTrace, JaxprTracer
-from jacana.core.trace import current, swap_current
+from jacana.core.trace import base_trace, current, swap_current
 from jacana.core.values import aval_of
+from jacana.transforms.derived import Cache, Runner, closed, evaluated, kept, one_equation
+from jacana.transforms.eager_tape import EagerTape, TapeEntry, TapeTracer
 from jacana.transforms.jvp import JVPTrace, JVPTracer, has_tangents, run_jvp
 
 
@@ -54,13 +58,14 @@ class Linearized(NamedTuple):
     """A function at a point: its outputs, and the linear map from input to output tangents.
 
     `jaxpr` maps tangents of the chosen inputs to those of outputs with `nonzero`; its constvars are
-    the residuals.
+    the residuals. Where `is_shared`, it is one object for all functions of the same form.
     """
 
     outs: list[Any]
     jaxpr: Jaxpr
     residuals: list[Any]
     nonzero: list[bool]
+    is_shared: bool
 
 
 def linearize(
@@ -73,12 +78,13 @@ def linearize(
 
     `outputs()`, asked after the function has run, is how many of its outputs are differentiated.
     """
-    tape = Tape(parent=current())
-    trace = LinearizeTrace(tape)
+    parent = current()
+    tape: Any = EagerTape() if parent is base_trace else Tape(parent=parent)
+    trace = EagerLinearizeTrace(tape) if parent is base_trace else LinearizeTrace(tape)
     args = []
     for i, p in enumerate(primals):
         if (chosen is None or chosen[i]) and has_tangents(p):
-            args.append(JVPTracer(trace, p, tape.new_arg(aval_of(p).to_tangent_aval())))
+            args.append(JVPTracer(trace, p, tape.add_arg(aval_of(p).to_tangent_aval())))
         else:
             args.append(p)
     try:
@@ -88,4 +94,129 @@ def linearize(
         jaxpr, residuals = tape.finish([t for t in tangents if t is not None])
     finally:
         tape.alive = False
-    return Linearized(outs, jaxpr, residuals, [t is not None for t in tangents])
+    nonzero = [t is not None for t in tangents]
+    is_shared = parent is base_trace and tape.is_shared
+    return Linearized(outs, jaxpr, residuals, nonzero, is_shared)
+
+
+# --- linearized programs ---
+
+
+class Halves(NamedTuple):
+    """A program's linearization as two programs, and how they fit."""
+
+    primal: ClosedJaxpr
+    """Inputs -> outputs, then residuals that are neither."""
+    tangent: ClosedJaxpr
+    """Residuals, tangents of inputs -> nonzero tangents of outputs."""
+    nonzero: list[bool]
+    """Which outputs have tangents."""
+    places: list[int]
+    """Where each residual is among the inputs and outputs of the first."""
+
+
+def linearize_programs(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> Halves:
+    """A program linearized in the inputs with nonzero tangents."""
+
+    def make() -> Halves:
+        found: list[Linearized] = []
+
+        def run(*args: Any) -> list[Any]:
+            result = linearize(evaluated(jaxpr), args, nonzero)
+            found.append(result)
+            return [*result.outs, *result.residuals]
+
+        whole = closed(run, jaxpr.in_avals)
+        primal, places = without_repeats(whole.jaxpr, len(jaxpr.outvars))
+        linear = found[0]
+        tangent = ClosedJaxpr(linear.jaxpr.with_constvars_as_inputs())
+        return Halves(ClosedJaxpr(primal, whole.consts), tangent, linear.nonzero, places)
+
+    return kept(jaxpr, ("linearize", nonzero), make)  # type: ignore[no-any-return]
+
+
+def without_repeats(jaxpr: Jaxpr, count: int) -> tuple[Jaxpr, list[int]]:
+    """The program without the outputs after `count` that are inputs or other outputs already.
+
+    Also where each of those outputs is among the inputs and outputs that are left.
+    """
+    outs = jaxpr.outvars[:count]
+    place_of: dict[Atom, int] = {}
+    for place, atom in enumerate((*jaxpr.invars, *outs)):
+        place_of.setdefault(atom, place)
+    places = []
+    for atom in jaxpr.outvars[count:]:
+        if isinstance(atom, Literal) or atom not in place_of:
+            place_of[atom] = len(jaxpr.invars) + len(outs)
+            outs.append(atom)
+        places.append(place_of[atom])
+    return Jaxpr(jaxpr.constvars, jaxpr.invars, outs, jaxpr.eqns, jaxpr.debug_name), places
+
+
+# --- un-jitted code ---
+
+
+class LinearizedOperation:
+    """One operation on operands of certain types, linearized: a program that runs at once, and
+    what it adds to a tape.
+    """
+
+    __slots__ = ("run", "entry", "nonzero", "places")
+
+    def __init__(
+        self,
+        primitive: Primitive,
+        avals: tuple[ShapedArray, ...],
+        params: dict[str, Any],
+        nonzero: tuple[bool, ...],
+    ):
+        jaxpr = one_equation(primitive, avals, params)
+        halves = linearize_programs(jaxpr, nonzero)
+        self.run = Runner(halves.primal)
+        self.entry = TapeEntry(halves.tangent)
+        self.nonzero, self.places = halves.nonzero, halves.places
+
+
+linearized_operations = Cache(LinearizedOperation)
+
+
+class EagerLinearizeTrace(JVPTrace):
+    """Forward mode of un-jitted code whose tangents are variables of a tape."""
+
+    __slots__ = ()
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        primals, avals, mask, tangents = [], [], [], []
+        for x in args:
+            if type(x) is JVPTracer and x._trace is self:
+                primals.append(x.primal)
+                avals.append(x.aval)
+                mask.append(True)
+                tangents.append(x.tangent)
+            else:
+                primals.append(x)
+                avals.append(aval_of(x))
+                mask.append(False)
+        if not tangents:
+            return base_trace.process(primitive, args, params)
+        tape = self.parent
+        for t in tangents:
+            if type(t) is not TapeTracer:
+                return JVPTrace.process(self, primitive, args, params)
+        assert isinstance(tape, EagerTape)
+        how = linearized_operations.get(primitive, tuple(avals), params, tuple(mask))
+        outs = how.run(primals)
+        found: Any = ()
+        if how.entry.out_avals:
+            # Inputs and outputs, among which residuals are found by their places.
+            values = primals + outs
+            found = tape.add(how.entry, tangents, [values[i] for i in how.places])
+        results = []
+        k = 0
+        for i, nz in enumerate(how.nonzero):
+            out = outs[i]
+            if nz:
+                out = JVPTracer(self, out, found[k])
+                k += 1
+            results.append(out)
+        return results if primitive.multiple_results else results[0]

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from jacana import ops
-from jacana.core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from jacana.core.avals import ShapedArray
+from jacana.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from jacana.core.primitive import Inapplicable, Linear
+from jacana.core.values import aval_of
+from jacana.transforms.derived import closed, kept
 
 # A variable with more uses than this has the sum of some of them taken early, to free memory.
 HELD = 8
@@ -81,4 +84,37 @@ def transpose(jaxpr: Jaxpr, residuals: Sequence[Any], cotangents: Sequence[Any])
     """Cotangents of the inputs of a linear jaxpr, None where zero."""
     known = dict(zip(jaxpr.constvars, residuals, strict=True))
     found = backward_pass(jaxpr, known, cotangents)
-    return [found.get(v) for v in jaxpr.invars]
+    return [like(found.get(v), v.aval) for v in jaxpr.invars]
+
+
+def like(ct: Any, aval: ShapedArray) -> Any:
+    """The cotangent of a value of this aval, weakly typed if that is."""
+    if ct is None or not aval.weak_type or aval_of(ct).weak_type:
+        return ct
+    return ops.convert_element_type(ct, new_dtype=aval.dtype, weak_type=True)
+
+
+def transpose_program(
+    jaxpr: Jaxpr, linear: tuple[bool, ...], nonzero: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, list[bool]]:
+    """(known operands, cotangents) -> nonzero cotangents of operands, and which those are."""
+
+    def make() -> tuple[ClosedJaxpr, list[bool]]:
+        found: list[bool] = []
+        known = [v for v, is_linear in zip(jaxpr.invars, linear, strict=True) if not is_linear]
+
+        def run(*args: Any) -> list[Any]:
+            values = dict(zip(known, args[: len(known)], strict=True))
+            rest = iter(args[len(known) :])
+            cts = backward_pass(jaxpr, values, [next(rest) if nz else None for nz in nonzero])
+            results = [
+                like(cts.get(v), v.aval) if is_linear else None
+                for v, is_linear in zip(jaxpr.invars, linear, strict=True)
+            ]
+            found[:] = [ct is not None for ct in results]
+            return [ct for ct in results if ct is not None]
+
+        cts = [a.to_tangent_aval() for a, nz in zip(jaxpr.out_avals, nonzero, strict=True) if nz]
+        return closed(run, [*[v.aval for v in known], *cts]), found
+
+    return kept(jaxpr, ("transpose", linear, nonzero), make)  # type: ignore[no-any-return]
