@@ -81,7 +81,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("call", "error", "start"), REFUSED, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize(
+    ("call", "error", "start"), REFUSED, ids=[start for _, _, start in REFUSED]
+)
 def test_refused(call, error, start):
     with pytest.raises(error, match=re.escape(start)):
         call()
