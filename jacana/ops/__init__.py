@@ -81,6 +81,26 @@ from jacana.ops.hyperbolic import (
     tanh as tanh,
 )
 from jacana.ops.joining import concatenate as concatenate, pad as pad
+from jacana.ops.linalg import (
+    cholesky as cholesky,
+    cofactors as cofactors,
+    det as det,
+    eig as eig,
+    eigh as eigh,
+    hessenberg as hessenberg,
+    householder_product as householder_product,
+    lu as lu,
+    lu_factors as lu_factors,
+    lu_pivots_to_permutation as lu_pivots_to_permutation,
+    lu_solve as lu_solve,
+    pinv as pinv,
+    qr as qr,
+    schur as schur,
+    svd as svd,
+    triangular_solve as triangular_solve,
+    tridiagonal as tridiagonal,
+    tridiagonal_solve as tridiagonal_solve,
+)
 from jacana.ops.magnitude import (
     abs as abs,
     clamp as clamp,

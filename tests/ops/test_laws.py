@@ -33,4 +33,7 @@ def needs(primitive, law):
 
 
 # Their rules say that there is no derivative.
-WITHOUT_DERIVATIVE = {"igamma_grad_a", "random_gamma_grad"}
+WITHOUT_DERIVATIVE = {
+    "igamma_grad_a", "random_gamma_grad", "householder_product", "hessenberg", "schur",
+    "tridiagonal",
+}

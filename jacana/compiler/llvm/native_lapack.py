@@ -121,18 +121,22 @@ class Thunk:
             for target, reals in outputs:
                 self.fill_nan(target, reals)
 
-    @contextmanager
-    def if_finite(self, matrix: Value, reals: Value, info: Value) -> Iterator[None]:
-        """The block runs if all numbers are finite; else `info` says that there is no result."""
+    def check_finite(self, matrix: Value, reals: Value, info: Value) -> None:
+        """`info` says that there is no result if a number is infinite or nan."""
         f = self.f
-        info.store(f.i32(0))
         with f.count(0, reals) as i:
             number = matrix.load(self.real, i)
             # Infinity and nan have a difference with themselves that is nan.
             rest = f.emit(f"fsub {self.real} {number.text}, {number.text}", self.real)
             with f.when(f.emit(f"fcmp uno {self.real} {rest.text}, 0.0", "i1")):
                 info.store(f.i32(-1))
-        with f.when(info.load("i32").eq(0)):
+
+    @contextmanager
+    def if_finite(self, matrix: Value, reals: Value, info: Value) -> Iterator[None]:
+        """The block runs if all numbers are finite; else `info` says that there is no result."""
+        info.store(self.f.i32(0))
+        self.check_finite(matrix, reals, info)
+        with self.f.when(info.load("i32").eq(0)):
             yield
 
     def int_address(self, value: Value | int) -> Value:

@@ -33,9 +33,16 @@ def _define_eigh(module: Module, dtype: str) -> None:
         matrix, *spaces = t.allocate(*sizes)
         lengths = [t.int_address(length) for length in (count, reals, integers)]
         with f.count(t.begin, t.end) as batch:
-            w = t.item(2, batch, n, t.real_size)
-            t.transpose_in(t.item(0, batch, n * n, t.size), matrix, n, n)
-            run(matrix, w, spaces, lengths)
+            a, w = t.item(0, batch, n * n, t.size), t.item(2, batch, n, t.real_size)
+            t.transpose_in(a, matrix, n, n)
+            info.store(f.i32(0))
+            lower = t.param(1).ne(0)
+            with f.count(0, n) as i:
+                first, count = lower.choose(f.i64(0), i), lower.choose(i + 1, n - i)
+                row = a.item("i8", (i * n + first) * t.size)
+                t.check_finite(row, count * t.reals, info)
+            with f.when(info.load("i32").eq(0)):
+                run(matrix, w, spaces, lengths)
             t.nan_unless_done(info, (w, n))
             with f.when(vectors):
                 v = t.item(1, batch, n * n, t.size)
@@ -73,7 +80,8 @@ def _define_svd(module: Module, dtype: str) -> None:
             s = t.item(1, batch, k, t.real_size)
             t.transpose_in(t.item(0, batch, m * n, t.size), a, m, n)
             operands = (a, lda, s, u, lda, vt, ldvt)
-            t.call(module, routine, *sizes, *operands, work, length, *rest, info)
+            with t.if_finite(a, m * n * t.reals, info):
+                t.call(module, routine, *sizes, *operands, work, length, *rest, info)
             t.nan_unless_done(info, (s, k))
             with f.when(vectors):
                 out_u, out_vt = t.item(2, batch, m * p, t.size), t.item(3, batch, q * n, t.size)
