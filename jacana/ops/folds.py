@@ -13,7 +13,7 @@ from jacana import ops
 from jacana.core.avals import ShapedArray
 from jacana.core.evaluate import evaluate_closed
 from jacana.core.jaxpr import ClosedJaxpr
-from jacana.core.primitive import Primitive
+from jacana.core.primitive import Inapplicable, Primitive
 from jacana.kernel.build import Writer
 from jacana.ops.families import align_batch, not_linear
 from jacana.ops.indexing import nested_loops
@@ -56,11 +56,9 @@ def check_operands(name: str, operands: Sequence[ShapedArray], jaxpr: ClosedJaxp
     return n
 
 
-def no_derivative(name: str) -> NotImplementedError:
-    return NotImplementedError(
-        f"{name} with a computation of your own has no derivative. Use one of the reductions by "
-        f"add, mul, max or min."
-    )
+own_operator = Inapplicable(
+    "a fold by an operator of your own; use one of the reductions by add, mul, max or min"
+)
 
 
 class Reduce(Primitive):
@@ -71,6 +69,7 @@ class Reduce(Primitive):
 
     name = "reduce"
     multiple_results = True
+    jvp = own_operator
     transpose = not_linear
 
     def type_rule(
@@ -96,9 +95,6 @@ class Reduce(Primitive):
                 for s, v in zip(state, evaluate_closed(jaxpr, *left, *right)):
                     s[at] = v
         return state
-
-    def jvp(self, *args: Any, **params: Any) -> Any:
-        raise no_derivative(self.name)
 
     def batch(
         self, size: int, operands: Sequence[Any], axes: Sequence[int | None], *,
@@ -154,6 +150,7 @@ class ReduceWindowGeneral(WithDefaults):
 
     name = "reduce_window"
     multiple_results = True
+    jvp = own_operator
     transpose = not_linear
     defaults = {**DILATIONS, "consts": ()}
 
@@ -188,9 +185,6 @@ class ReduceWindowGeneral(WithDefaults):
                 for s, v in zip(state, evaluate_closed(jaxpr, *left, *right)):
                     s[at] = v
         return state
-
-    def jvp(self, *args: Any, **params: Any) -> Any:
-        raise no_derivative(self.name)
 
     def batch(
         self, size: int, operands: Sequence[Any], axes: Sequence[int | None], *,

@@ -237,7 +237,8 @@ class Pad(Primitive):
                 if between:
                     inside.append((at % (between + 1)).eq(0))
                 index.append(at / (between + 1))
-            return select_if(build, all_of(inside), x[index], padding_value[()])  # type: ignore[no-any-return]
+            made: Value = select_if(build, all_of(inside), x[index], padding_value[()])
+            return made
 
         return build.compute(shape, x.dtype, element, [x, padding_value])
 

@@ -126,7 +126,8 @@ def elements_in_windows(build: Build, x: Tensor, windows: Windows, outside: Any)
 
     def element(*i: Expr) -> Value:
         index, inside = windows.position(x.shape, i[: x.ndim], i[x.ndim :])
-        return select_if(build, inside, x[index], build.const(outside, x.dtype))  # type: ignore[no-any-return]
+        made: Value = select_if(build, inside, x[index], build.const(outside, x.dtype))
+        return made
 
     return build.compute(shape, x.dtype, element, [x])
 

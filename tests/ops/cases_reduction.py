@@ -111,10 +111,10 @@ with config.override(enable_x64=True):
 crossed = stage_closed(lambda a, b, c, d: [ops.sub(a, d), ops.add(b, ops.mul(c, d))], [scalar] * 4)
 for dimensions in ((0,), (1,), (0, 1), ()):
     params = {"dimensions": dimensions, "jaxpr": twice}
-    case(ops.reduce, normal(3, 4), normal(), **params).without("jvp")
+    case(ops.reduce, normal(3, 4), normal(), **params)
     operands = normal(3, 4), normal(3, 4), normal(), normal()
-    case(ops.reduce, *operands, dimensions=dimensions, jaxpr=crossed).without("jvp")
-case(ops.reduce, normal(0, 4), normal(), dimensions=(0,), jaxpr=twice).without("jvp")
+    case(ops.reduce, *operands, dimensions=dimensions, jaxpr=crossed)
+case(ops.reduce, normal(0, 4), normal(), dimensions=(0,), jaxpr=twice)
 
 # --- windows -------------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ for params in WINDOWS:
     case(ops.reduce_window_sum, normal(5, 6), **params).linear((0,)).within(64)
     case(ops.reduce_window_sum, integers(-9, 9, 5, 6), **params)
     case(ops.reduce_window_sum, normal(5, 6, dtype="bfloat16"), **params).within(2)
-    case(ops.reduce_window, normal(5, 6), normal(), jaxpr=twice, **params).without("jvp", "batch")
+    case(ops.reduce_window, normal(5, 6), normal(), jaxpr=twice, **params).without("batch")
     for p, select in ((ops.reduce_window_max, ops.ge), (ops.reduce_window_min, ops.le)):
         case(p, distinct(5, 6), **params)
         case(p, special(5, 6, dtype="float32"), **params).without("jvp")
