@@ -37,7 +37,7 @@ def vectorize(
 
     excluded: arguments, by position or name, that are passed on as they are.
 
-    >>> vectorize(lambda x, y: x + y)(np.arange(2), np.arange(2)[:, None]).shape
+    >>> jnp.vectorize(lambda x, y: x + y)(jnp.arange(2), jnp.arange(2)[:, None]).shape
     (2, 2)
     """
     if any(not isinstance(e, int | str) for e in excluded):
@@ -173,7 +173,7 @@ def apply_along_axis(
 ) -> Any:
     """A function of vectors applied to each vector along an axis; its result stands in its place.
 
-    >>> apply_along_axis(lambda v: v.sum(), 0, np.ones((2, 3)))
+    >>> jnp.apply_along_axis(lambda v: v.sum(), 0, jnp.ones((2, 3)))
     Array([2., 2., 2.], dtype=float32)
     """
     x = as_array("apply_along_axis", arr)

@@ -25,7 +25,7 @@ def where(
 
     With the condition alone: the indices where it holds, as `nonzero`.
 
-    >>> where(np.array([True, False]), 1.0, np.zeros(2))
+    >>> jnp.where(jnp.array([True, False]), 1.0, jnp.zeros(2))
     Array([1., 0.], dtype=float32)
     """
     if x is None and y is None:

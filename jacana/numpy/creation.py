@@ -44,7 +44,7 @@ def array(
     Numbers in a list take the dtype of the arrays beside them; a number alone is weakly typed.
     TypeError for strings and objects, ValueError for None and ragged lists.
 
-    >>> array([1, 2.5])
+    >>> jnp.array([1, 2.5])
     Array([1. , 2.5], dtype=float32)
     """
     if order not in (None, "K", "C"):
@@ -68,7 +68,7 @@ def asarray(
 ) -> Any:
     """`a` as an array: arrays of the right dtype are given back as they are.
 
-    >>> asarray(3, dtype="float32")
+    >>> jnp.asarray(3, dtype="float32")
     Array(3., dtype=float32)
     """
     asked = None if dtype is None else dtypes.requested(dtype, _x64(), "asarray")
@@ -206,7 +206,7 @@ def full(
 ) -> Any:
     """An array of a shape with one value (or one that broadcasts to it) at every index.
 
-    >>> full((2, 2), 7)
+    >>> jnp.full((2, 2), 7)
     Array([[7, 7],
            [7, 7]], dtype=int32, weak_type=True)
     """
@@ -237,7 +237,7 @@ def _constant(function: str, shape: Any, value: int, dtype: Any) -> Any:
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Zeros of a shape, of floats where no dtype is given.
 
-    >>> zeros((2,), dtype="int32")
+    >>> jnp.zeros((2,), dtype="int32")
     Array([0, 0], dtype=int32)
     """
     return _constant("zeros", shape, 0, dtype)
@@ -283,7 +283,7 @@ def zeros_like(
 ) -> Any:
     """Zeros with `a`'s shape and dtype.
 
-    >>> zeros_like(array([1, 2]))
+    >>> jnp.zeros_like(jnp.array([1, 2]))
     Array([0, 0], dtype=int32)
     """
     return _like("zeros_like", a, 0, dtype, shape)
@@ -312,7 +312,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 
     Floats are cut toward zero, complex numbers lose their imaginary part.
 
-    >>> astype(array([1.7, -1.7]), int)
+    >>> jnp.astype(jnp.array([1.7, -1.7]), int)
     Array([ 1, -1], dtype=int32)
     """
     x = as_array("astype", x)
@@ -420,7 +420,7 @@ def fromfunction(
 ) -> Any:
     """The function of each index, called once with the arrays of all indices.
 
-    >>> fromfunction(lambda i, j: i + j, (2, 2), dtype=int)
+    >>> jnp.fromfunction(lambda i, j: i + j, (2, 2), dtype=int)
     Array([[0, 1],
            [1, 2]], dtype=int32)
     """

@@ -34,7 +34,7 @@ def part(x: Any, axis: int, start: int, stop: int, step: int = 1) -> Any:
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """The differences of neighbours along an axis, taken n times.
 
-    >>> diff(np.array([1, 4, 9]))
+    >>> jnp.diff(jnp.array([1, 4, 9]))
     Array([3, 5], dtype=int32)
     """
     x = as_array("diff", a)
@@ -82,7 +82,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
 
     varargs: one spacing for all axes, or for each a spacing or the coordinates.
 
-    >>> gradient(np.array([1.0, 2.0, 4.0]))
+    >>> jnp.gradient(jnp.array([1.0, 2.0, 4.0]))
     Array([1. , 1.5, 2. ], dtype=float32)
     """
     if edge_order is not None:
@@ -136,7 +136,7 @@ def _along(v: Any, d: int, rank: int) -> Any:
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral along an axis by the trapezoid rule, at points x or `dx` apart.
 
-    >>> trapezoid(np.array([1.0, 2.0, 3.0]))
+    >>> jnp.trapezoid(jnp.array([1.0, 2.0, 3.0]))
     Array(4., dtype=float32)
     """
     values = as_array("trapezoid", y)

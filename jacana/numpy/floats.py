@@ -210,12 +210,10 @@ def _frexp(x: Any) -> tuple[Any, Any]:
     half = bits(mask // 2 - 1)
     exponent = ops.sub(field, half)
     exponent = where(tiny, ops.sub(exponent, bits(info.nmant)), exponent)
-    kept = ops.and_(pattern, bits(~(mask << info.nmant)))
-    mantissa = ops.bitcast_convert_type(
-        ops.or_(kept, ops.shift_left(half, bits(info.nmant))), new_dtype=x.dtype
-    )
     special = ops.or_(ops.eq(x, literal(0, x)), ops.not_(ops.is_finite(x)))
-    return where(special, x, mantissa), where(special, bits(0), exponent)
+    exponent = where(special, bits(0), exponent)
+    # Exact, and it carries the derivative.
+    return where(special, x, ldexp(x, ops.neg(exponent))), exponent
 
 
 def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:

@@ -42,7 +42,7 @@ def bincount(
     Under jit give `length`, the number of counts; larger values are then left out. Negative values
     count as 0.
 
-    >>> bincount(np.array([1, 1, 2]))
+    >>> jnp.bincount(jnp.array([1, 1, 2]))
     Array([0, 2, 1], dtype=int32)
     """
     values = as_array("bincount", x)
@@ -120,7 +120,7 @@ def histogram(
 ) -> tuple[Any, Any]:
     """(counts, edges): how many elements (what weight) fall into each bin.
 
-    >>> histogram(np.array([1.0, 1.0, 2.0]), bins=2)[0]
+    >>> jnp.histogram(jnp.array([1.0, 1.0, 2.0]), bins=2)[0]
     Array([2., 1.], dtype=float32)
     """
     x = as_array("histogram", a)

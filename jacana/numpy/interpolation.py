@@ -29,7 +29,7 @@ def interp(
     xp is increasing. Outside, fp's ends are continued (left and right replace them; "extrapolate"
     continues the lines), or with a period the function repeats.
 
-    >>> interp(1.5, np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 4.0]))
+    >>> jnp.interp(1.5, jnp.array([0.0, 1.0, 2.0]), jnp.array([0.0, 1.0, 4.0]))
     Array(2.5, dtype=float32)
     """
     points, values = as_arrays("interp", xp, fp)
@@ -82,7 +82,7 @@ def _between(at: Any, points: Any, values: Any, left: Any, right: Any) -> Any:
     # Two points at one place give the later value there, without a division by zero.
     narrow = ops.le(ops.abs(width), literal(np.spacing(float(dtypes.finfo(at.dtype).eps)), at))
     safe = where(narrow, literal(1, width), width)
-    rise = multiply(ops.sub(f1, f0), convert(divide(offset, safe), at.dtype))
+    rise = multiply(ops.sub(f1, f0), divide(offset, safe))
     out = where(narrow, f0, add(f0, rise))
     ends = [
         ops.slice(v, start_indices=(k,), limit_indices=(k + 1,), strides=None)
@@ -98,7 +98,7 @@ def _between(at: Any, points: Any, values: Any, left: Any, right: Any) -> Any:
     for given in (left, right):
         if isinstance(given, str) and given != "extrapolate":
             raise ValueError(f'left and right may be values or "extrapolate", got {given!r}.')
-    return reshape(convert(out, values.dtype), shape)
+    return reshape(out, shape)
 
 
 def _spread(x: Any, like: Any) -> Any:
@@ -108,7 +108,7 @@ def _spread(x: Any, like: Any) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
     """The number of the bin that each element falls into; bins increase or decrease.
 
-    >>> digitize(np.array([0.5, 2.5]), np.array([0.0, 1.0, 2.0]))
+    >>> jnp.digitize(jnp.array([0.5, 2.5]), jnp.array([0.0, 1.0, 2.0]))
     Array([1, 3], dtype=int32)
     """
     x, edges = as_arrays("digitize", x, bins)

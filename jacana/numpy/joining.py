@@ -55,7 +55,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
 
     TypeError naming the shapes if they differ elsewhere.
 
-    >>> concatenate([np.arange(2), np.arange(3)])
+    >>> jnp.concatenate([jnp.arange(2), jnp.arange(3)])
     Array([0, 1, 0, 1, 2], dtype=int32)
     """
     xs = _operands("concatenate", arrays)
@@ -89,7 +89,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
     """Arrays of one shape along a fresh axis.
 
-    >>> stack([np.arange(2), np.arange(2)], axis=1)
+    >>> jnp.stack([jnp.arange(2), jnp.arange(2)], axis=1)
     Array([[0, 0],
            [1, 1]], dtype=int32)
     """
@@ -204,7 +204,7 @@ def _pieces(function: str, ary: Any, sections: Any, axis: int, equal: bool) -> l
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """An array cut into equal sections, or at the given indices.
 
-    >>> split(np.arange(4), 2)
+    >>> jnp.split(jnp.arange(4), 2)
     [Array([0, 1], dtype=int32), Array([2, 3], dtype=int32)]
     """
     return _pieces("split", ary, indices_or_sections, axis, equal=True)
@@ -247,7 +247,7 @@ def repeat(
     Under jit an array of repeats needs total_repeat_length: the result is cut there, or filled with
     the last element.
 
-    >>> repeat(np.arange(3), np.array([1, 0, 2]))
+    >>> jnp.repeat(jnp.arange(3), jnp.array([1, 0, 2]))
     Array([0, 2, 2], dtype=int32)
     """
     x = as_array("repeat", a)

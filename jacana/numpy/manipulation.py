@@ -37,7 +37,7 @@ def reshape(
 
     TypeError if the number of elements differs.
 
-    >>> reshape(np.arange(6), (2, -1))
+    >>> jnp.reshape(jnp.arange(6), (2, -1))
     Array([[0, 1, 2],
            [3, 4, 5]], dtype=int32)
     """
@@ -334,7 +334,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """`a` with elements moved along axes, round the end; without axis, as a flat array.
 
-    >>> roll(np.arange(4), 1)
+    >>> jnp.roll(jnp.arange(4), 1)
     Array([3, 0, 1, 2], dtype=int32)
     """
     x = as_array("roll", a)

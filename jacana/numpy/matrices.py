@@ -26,7 +26,7 @@ def _compared(shape: tuple[int, int], k: Any, comparison: Any) -> Any:
 def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
     """An N by M (N by N) matrix with ones on the k-th diagonal.
 
-    >>> eye(2, 3, k=1)
+    >>> jnp.eye(2, 3, k=1)
     Array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)
     """
@@ -45,7 +45,7 @@ def identity(n: Any, dtype: Any = None) -> Any:
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     """An N by M matrix with ones at and below the k-th diagonal.
 
-    >>> tri(2, 3)
+    >>> jnp.tri(2, 3)
     Array([[1., 0., 0.],
            [1., 1., 0.]], dtype=float32)
     """
@@ -145,7 +145,7 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 def diag(v: Any, k: int = 0) -> Any:
     """The k-th diagonal of a matrix, or the matrix with a vector on its k-th diagonal.
 
-    >>> diag(as_array("", np.float32([1, 2])))
+    >>> jnp.diag(jnp.array([1.0, 2.0]))
     Array([[1., 0.],
            [0., 2.]], dtype=float32)
     """

@@ -47,7 +47,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     constant (constant_values), edge, reflect, symmetric, wrap, linear_ramp (end_values), maximum,
     minimum, mean, median (stat_length), empty, or a function as NumPy's.
 
-    >>> pad(np.arange(3), (1, 2))
+    >>> jnp.pad(jnp.arange(3), (1, 2))
     Array([0, 0, 1, 2, 0, 0], dtype=int32)
     """
     x = as_array("pad", array)

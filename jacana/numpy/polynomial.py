@@ -36,7 +36,7 @@ def _tail(x: Any, k: int) -> Any:
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     """p[0] x**(n-1) + ... + p[n-1], by Horner's rule.
 
-    >>> polyval(np.array([1.0, 0.0, 2.0]), 3.0)
+    >>> jnp.polyval(jnp.array([1.0, 0.0, 2.0]), 3.0)
     Array(11., dtype=float32)
     """
     coefficients, at = promote_dtypes(as_array("polyval", p), x)

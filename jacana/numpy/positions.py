@@ -24,7 +24,7 @@ from jacana.numpy.sorting import index_dtype
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """Flat indices as one index for each axis; those outside mean the nearest end.
 
-    >>> unravel_index(5, (2, 3))
+    >>> jnp.unravel_index(5, (2, 3))
     (Array(1, dtype=int32), Array(2, dtype=int32))
     """
     index = as_array("unravel_index", indices)

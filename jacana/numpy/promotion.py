@@ -122,12 +122,12 @@ PYTHON_TYPES = {"bool": bool, "int": int, "float": float, "complex": complex}
 
 
 def scalar(value: Any, dtype: Any, weak: bool) -> Any:
-    """A literal of the dtype: a Python scalar where that means the same, else a NumPy scalar."""
-    kind = PYTHON_TYPES.get(dtypes.kind(dtype))
-    if kind is not None and not isinstance(value, np.generic):
-        default = dtypes.python_scalar_dtype(kind, config.current().enable_x64)
-        if default == dtype and (weak or kind is not int or isinstance(value, int)):
-            return kind(value) if kind is not complex else complex(value)
+    """A literal of the type: a Python scalar where it is weak and of the default width."""
+    if weak and not isinstance(value, np.generic):
+        kind = PYTHON_TYPES.get(dtypes.kind(dtype))
+        x64 = config.current().enable_x64
+        if kind is not None and dtypes.python_scalar_dtype(kind, x64) == dtype:
+            return kind(value)
     if isinstance(value, np.generic) and value.dtype == dtype:
         return value
     if dtypes.is_integer(dtype) and isinstance(value, int) and not isinstance(value, bool):

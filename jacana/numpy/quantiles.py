@@ -49,7 +49,7 @@ def quantile(
     An array of q gives a leading axis. Between two elements, `method` decides (linear, lower,
     higher, nearest, midpoint, hazen, weibull, ...). nan if there is one.
 
-    >>> quantile(np.array([1.0, 2.0, 4.0]), 0.5)
+    >>> jnp.quantile(jnp.array([1.0, 2.0, 4.0]), 0.5)
     Array(2., dtype=float32)
     """
     refuse_out("quantile", out)
@@ -113,7 +113,7 @@ def median(
 ) -> Any:  # fmt: skip
     """The middle element over axes, or the mean of the middle two; nan if there is one.
 
-    >>> median(np.array([3.0, 1.0, 2.0]))
+    >>> jnp.median(jnp.array([3.0, 1.0, 2.0]))
     Array(2., dtype=float32)
     """
     refuse_out("median", out)

@@ -61,7 +61,7 @@ def arange(
 
     The length is ceil((stop - start) / step), with the bounds as given; bounds must be concrete.
 
-    >>> arange(2, 8, 3)
+    >>> jnp.arange(2, 8, 3)
     Array([2, 5], dtype=int32)
     """
     given = [x for x in (start, stop, step) if x is not None]
@@ -118,7 +118,7 @@ def linspace(
     Bounds may be arrays, which broadcast; the numbers run along a fresh `axis`. With endpoint=False
     stop is left out. With retstep, (numbers, step).
 
-    >>> linspace(0, 1, 5)
+    >>> jnp.linspace(0, 1, 5)
     Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
     check_operands("linspace", start, stop)
@@ -214,7 +214,7 @@ def logspace(
 ) -> Any:
     """base ** linspace(start, stop, ...).
 
-    >>> logspace(0, 2, 3)
+    >>> jnp.logspace(0, 2, 3)
     Array([  1.,  10., 100.], dtype=float32)
     """
     found = _requested_or_inexact(dtype, "logspace", start, stop)
@@ -235,7 +235,7 @@ def geomspace(
 ) -> Any:
     """`num` numbers from start to stop whose quotients are equal; both ends are met exactly.
 
-    >>> geomspace(1, 8, 4)
+    >>> jnp.geomspace(1, 8, 4)
     Array([1., 2., 4., 8.], dtype=float32)
     """
     found = _requested_or_inexact(dtype, "geomspace", start, stop)

@@ -84,7 +84,7 @@ def sum(
 
     initial: added to the sum. where: elements that count. f16 and bf16 are summed in f32.
 
-    >>> sum(np.ones((2, 3)), axis=0)
+    >>> jnp.sum(jnp.ones((2, 3)), axis=0)
     Array([2., 2., 2.], dtype=float32)
     """
     refuse_out("sum", out)
@@ -150,7 +150,7 @@ def max(
 ) -> Any:
     """The largest element over axes; nan if there is one. ValueError for no elements.
 
-    >>> max(np.array([1, 3, 2]))
+    >>> jnp.max(jnp.array([1, 3, 2]))
     Array(3, dtype=int32)
     """
     refuse_out("max", out)
@@ -242,7 +242,7 @@ def mean(
 ) -> Any:
     """The mean over axes, of floats; nan of no elements.
 
-    >>> mean(np.array([1, 2]))
+    >>> jnp.mean(jnp.array([1, 2]))
     Array(1.5, dtype=float32)
     """
     refuse_out("mean", out)
@@ -410,7 +410,7 @@ def _where_extreme(x: Any, d: int, primitive: Any) -> Any:
 def argmax(a: Any, axis: Any = None, out: None = None, keepdims: Any = None) -> Any:
     """The index of the first largest element (or first nan), flat or along an axis.
 
-    >>> argmax(np.array([1, 3, 2]))
+    >>> jnp.argmax(jnp.array([1, 3, 2]))
     Array(1, dtype=int32)
     """
     refuse_out("argmax", out)
@@ -445,7 +445,7 @@ def cumulative(name: str, primitive: Any, a: Any, axis: Any, dtype: Any) -> Any:
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
     """Sums of the elements up to each, along an axis or flat.
 
-    >>> cumsum(np.arange(4))
+    >>> jnp.cumsum(jnp.arange(4))
     Array([0, 1, 3, 6], dtype=int32)
     """
     refuse_out("cumsum", out)

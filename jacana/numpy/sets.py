@@ -105,7 +105,7 @@ def unique(
     distinct ones) and how often each occurs. Under jit give `size`; missing values are fill_value,
     or the least one.
 
-    >>> unique(np.array([3, 1, 3]))
+    >>> jnp.unique(jnp.array([3, 1, 3]))
     Array([1, 3], dtype=int32)
     """
     x = as_array("unique", ar)
@@ -216,7 +216,7 @@ def isin(
 ) -> Any:
     """Whether each element is among the test elements; nan is among none.
 
-    >>> isin(np.array([1, 2]), np.array([2, 3]))
+    >>> jnp.isin(jnp.array([1, 2]), jnp.array([2, 3]))
     Array([False,  True], dtype=bool)
     """
     x, among = as_arrays("isin", *promote_dtypes(*as_arrays("isin", element, test_elements)))

@@ -42,7 +42,7 @@ def sort(
 ) -> Any:
     """The elements in increasing (or decreasing) order along an axis; nan comes last (or first).
 
-    >>> sort(np.array([3, 1, 2]))
+    >>> jnp.sort(jnp.array([3, 1, 2]))
     Array([1, 2, 3], dtype=int32)
     """
     x, d = _sorted_axis("sort", a, axis, kind, order)
@@ -88,7 +88,7 @@ def sort_complex(a: Any) -> Any:
 def lexsort(keys: Any, axis: int = -1) -> Any:
     """The order by the last key, then by the ones before it.
 
-    >>> lexsort([np.array([2, 1, 2]), np.array([1, 1, 0])])
+    >>> jnp.lexsort([jnp.array([2, 1, 2]), jnp.array([1, 1, 0])])
     Array([2, 1, 0], dtype=int32)
     """
     rows = list(keys) if isinstance(keys, list | tuple) else _rows(keys)
@@ -133,7 +133,7 @@ def searchsorted(
 ) -> Any:
     """Where to put v into a sorted vector to keep it sorted: before (left) or after equal elements.
 
-    >>> searchsorted(np.array([1, 2, 2, 3]), 2, side="right")
+    >>> jnp.searchsorted(jnp.array([1, 2, 2, 3]), 2, side="right")
     Array(3, dtype=int32)
     """
     if side not in ("left", "right"):

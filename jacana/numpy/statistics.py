@@ -124,7 +124,7 @@ def convolve(
     mode: "full" all shifts that overlap, "same" as many as the longer has elements, "valid" those
     that overlap fully. Integers are computed as floats.
 
-    >>> convolve(np.array([1, 2, 3]), np.array([1, 1]))
+    >>> jnp.convolve(jnp.array([1, 2, 3]), jnp.array([1, 1]))
     Array([1., 3., 5., 3.], dtype=float32)
     """
     return _convolved("convolve", a, v, mode, preferred_element_type, turned=True)

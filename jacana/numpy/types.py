@@ -45,7 +45,7 @@ def _is_kind(found: Any, kind: Any) -> bool:
 def promote_types(a: Any, b: Any) -> Any:
     """The common dtype of two dtypes.
 
-    >>> promote_types("int32", "float16")
+    >>> jnp.promote_types("int32", "float16")
     dtype('float16')
     """
     return dtypes.promote_types(a, b, config.current().enable_x64)
