@@ -12,11 +12,11 @@ from jacana.kernel import math
 from jacana.kernel.build import Writer
 from jacana.kernel.expr import Expr
 from jacana.ops.extremes import greater_of, lesser_of
-from jacana.ops.families import align_batch, is_linear, not_linear
+from jacana.ops.families import FLOAT, NUMERIC, PLAIN, align_batch, is_linear, not_linear
 from jacana.ops.indexing import nested_loops
 from jacana.ops.lowering import Build, Output, Tensor, Value
 from jacana.ops.params import WithDefaults
-from jacana.ops.reduction import accumulation_dtype, kind_letter, kinds_text
+from jacana.ops.reduction import accumulation_dtype, check_kind
 from jacana.ops.shape import full
 
 # The element of the output before (None at the first) and those of the inputs, to the next one.
@@ -78,18 +78,14 @@ class Cumulative(WithDefaults):
     """Folds every prefix (with `reverse`: suffix) along `axis`. Subclasses write `combine`."""
 
     defaults = {"reverse": False}
-    kinds: ClassVar[str] = "iufc"
+    kinds: ClassVar[frozenset[str]] = NUMERIC
     ufunc: ClassVar[Any]
 
     def combine(self, build: Build, a: Any, b: Any) -> Value:
         raise NotImplementedError
 
     def type_rule(self, x: ShapedArray, *, axis: int, reverse: bool = False) -> ShapedArray:
-        if kind_letter(x.dtype) not in self.kinds:
-            raise TypeError(
-                f"{self.name} does not accept dtype {x.dtype}. Accepted are "
-                f"{kinds_text(self.kinds)}; convert it first, for example with astype."
-            )
+        check_kind(self.name, x, self.kinds)
         if not 0 <= axis < x.ndim:
             raise ValueError(f"{self.name} needs an axis of its operand, got axis={axis} for {x}.")
         return x
@@ -168,7 +164,7 @@ class Cumprod(Cumulative):
 class CumulativeExtreme(Cumulative):
     """The extreme element of each prefix; nan wins."""
 
-    kinds = "biufc"
+    kinds = PLAIN
     transpose = not_linear
 
     def is_better(self, a: Any, b: Any) -> Any:
@@ -217,7 +213,7 @@ class Cumlogsumexp(Cumulative):
     """log(sum(exp(x))) of prefixes."""
 
     name = "cumlogsumexp"
-    kinds = "f"
+    kinds = FLOAT
     ufunc = np.logaddexp
     transpose = not_linear
 

@@ -16,7 +16,15 @@ from jacana.ops.extremes import (
     lesser_of,
     reference_fold,
 )
-from jacana.ops.families import not_differentiable, not_linear
+from jacana.ops.families import (
+    BITS,
+    NUMERIC,
+    ORDERED,
+    PLAIN,
+    kinds_text,
+    not_differentiable,
+    not_linear,
+)
 from jacana.ops.lowering import Build, Tensor, Value
 from jacana.ops.params import WithDefaults
 from jacana.ops.shape import reshape_to, zeros
@@ -37,16 +45,12 @@ def spread_over(x: Any, shape: Sequence[int], axes: Sequence[int]) -> Any:
 class Folding(WithDefaults):
     """Takes `axes` away from its operand's shape."""
 
-    kinds: ClassVar[str] = "iufc"
+    kinds: ClassVar[frozenset[str]] = NUMERIC
 
     def folded(self, x: ShapedArray, axes: Axes) -> ShapedArray:
         """The type of an output of x's dtype, where x and the axes are as they must be."""
         check_axes(self.name, x, axes)
-        if kind_letter(x.dtype) not in self.kinds:
-            raise TypeError(
-                f"{self.name} does not accept dtype {x.dtype}. Accepted are "
-                f"{kinds_text(self.kinds)}; convert it first, for example with astype."
-            )
+        check_kind(self.name, x, self.kinds)
         return ShapedArray(without_axes(x.shape, axes), x.dtype, x.weak_type)
 
     def batch(
@@ -78,14 +82,12 @@ class Reduction(Folding):
         return build.reduce([x], axes, combine, [self.init(x.dtype)])[0]
 
 
-def kind_letter(dtype: Any) -> str:
-    """b(ool) i(nt) u(int) f(loat) c(omplex), or a letter that no primitive accepts."""
-    return dtypes.kind(dtype)[0] if dtypes.kind(dtype) != "float0" else "0"
-
-
-def kinds_text(letters: str) -> str:
-    names = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
-    return ", ".join(names[k] for k in letters)
+def check_kind(name: str, x: ShapedArray, kinds: frozenset[str]) -> None:
+    if dtypes.kind(x.dtype) not in kinds:
+        raise TypeError(
+            f"{name} does not accept dtype {dtypes.name(x.dtype)}. Accepted dtypes are subtypes of "
+            f"{kinds_text(kinds)}. Convert it first, for example with astype."
+        )
 
 
 def check_axes(name: str, x: ShapedArray, axes: Axes) -> None:
@@ -187,7 +189,7 @@ def product_tangent(x: Any, t: Any, axes: Axes) -> Any:
 class Extreme(Reduction):
     """A reduction that gives one of the elements; nan wins."""
 
-    kinds = "biufc"
+    kinds = PLAIN
 
     transpose = not_linear
 
@@ -233,7 +235,7 @@ class ReduceMin(Extreme):
 class Bitwise(Reduction):
     """A reduction of booleans or of the bits of integers."""
 
-    kinds = "biu"
+    kinds = BITS
     ufunc: ClassVar[Any]
 
     jvp = not_differentiable
@@ -287,7 +289,7 @@ class ReduceXor(Bitwise):
 class ArgExtreme(Folding):
     """The index of the first extreme element along one axis; the first nan wins."""
 
-    kinds = "biuf"
+    kinds = ORDERED
     largest: ClassVar[bool]
 
     jvp = not_differentiable
