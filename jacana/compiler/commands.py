@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jacana.core.avals import ShapedArray
+from jacana.core.jaxpr import Jaxpr
 from jacana.kernel import ir
 
 if TYPE_CHECKING:
@@ -50,6 +51,24 @@ class HostCall(Call):
     function: Callable[..., Sequence[Any]]
 
 
+@dataclass(eq=False)
+class ControlCall(Call):
+    """A branch or a loop over inner programs; `start` as in Loops.
+
+    kind "branch": inputs (index, operands); each program maps operands to the outputs.
+    kind "while": outputs are the carry; programs (condition, body) of inputs and carry.
+    kind "scan": outputs are the carry, then stacked results; the program maps (inputs that do not
+    change, carry, one slice of each of the last `slices` inputs) to (carry, one slice of each).
+    """
+
+    kind: str
+    programs: tuple[Jaxpr, ...]
+    start: dict[int, "Tensor"]
+    slices: int = 0
+    length: int = 0
+    reverse: bool = False
+
+
 # --- after fusion: over slots -------------------------------------------------------------------
 
 
@@ -85,7 +104,31 @@ class HostCommand:
     slots: tuple[int, ...]
 
 
-Command = KernelCommand | LibraryCommand | HostCommand
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """A program run by a ControlCommand on the command's own buffers, which its slots number."""
+
+    commands: tuple["Command", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ControlCommand:
+    """A branch, while or scan (see ControlCall) over buffers of the frame.
+
+    carries are (position read, position written, bytes), slices (position, bytes a step), where a
+    position is one in `slots`.
+    """
+
+    kind: str
+    slots: tuple[int, ...]
+    programs: tuple[Inner, ...]
+    carries: tuple[tuple[int, int, int], ...] = ()
+    slices: tuple[tuple[int, int], ...] = ()
+    length: int = 0
+    reverse: bool = False
+
+
+Command = KernelCommand | LibraryCommand | HostCommand | ControlCommand
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +147,9 @@ class Program:
     computed: tuple[tuple[int, ShapedArray], ...]
     temporaries: tuple[tuple[int, int], ...]
     arena: int
+    result_avals: tuple[ShapedArray, ...]
+    temporary_sizes: tuple[tuple[int, int], ...]
+
+    def sizes(self) -> dict[int, int]:
+        """The size in bytes of each temporary."""
+        return dict(self.temporary_sizes)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from jacana.compiler.commands import (
     Call,
     Command,
+    ControlCall,
     HostCall,
     HostCommand,
     KernelCommand,
@@ -14,6 +15,7 @@ from jacana.compiler.commands import (
     Loops,
     Program,
 )
+from jacana.compiler.control import ControlFrame
 from jacana.compiler.fuse import Group, fuse
 from jacana.compiler.lower import Builder
 from jacana.compiler.memory import last_uses, plan
@@ -68,11 +70,23 @@ def write_call(context: Context, call: Call) -> list[Command]:
             return [*copies, write_loops(context, call)]
         case LibraryCall():
             return [LibraryCommand(call.name, call.dtype, slots, call.params)]
+        case ControlCall():
+            return write_control(context, call)
         case HostCall():
             inputs = tuple(ShapedArray(t.shape, t.dtype) for t in call.inputs)
             outputs = tuple(ShapedArray(t.shape, t.dtype) for t in call.outputs)
             return [HostCommand(call.function, inputs, outputs, slots)]
     raise AssertionError(call)
+
+
+def write_control(context: Context, call: ControlCall) -> list[Command]:
+    """A branch or loop: copies of what it begins with, and the command over inner programs."""
+    copies: list[Command] = [
+        LibraryCommand("copy", "", (slot_of(t), slot_of(call.outputs[k])), (nbytes(t),))
+        for k, t in call.start.items()
+    ]
+    frame = ControlFrame(context, call)
+    return [*copies, frame.command(compile_jaxpr)]
 
 
 def slot_of(tensor: Tensor) -> int:
@@ -106,7 +120,7 @@ def lay_out(
     offsets, arena = plan(commands, temporaries)
     return Program(
         tuple(inputs), tuple(slots), tuple(commands), len(context.slots),
-        tuple(computed.items()), offsets, arena,
+        tuple(computed.items()), offsets, arena, tuple(result_avals), tuple(temporaries.items()),
     )  # fmt: skip
 
 

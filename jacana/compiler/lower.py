@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jacana.compiler.commands import Call, HostCall, LibraryCall, Loops
+from jacana.compiler.commands import Call, ControlCall, HostCall, LibraryCall, Loops
 from jacana.compiler.tensors import Context, Fold, Tensor, constant, element_type
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
@@ -150,6 +150,49 @@ class Builder:
         inputs: Sequence[Tensor],
     ) -> list[Tensor]:
         return self._command(HostCall(inputs, self._results(outputs), function))
+
+    def branch(
+        self,
+        index: Tensor,
+        branches: Sequence[ClosedJaxpr],
+        operands: Sequence[Tensor],
+        outputs: Sequence[Spec],
+    ) -> list[Tensor]:
+        """The outputs of the branch whose number is the int32 `index`."""
+        programs = tuple(b.jaxpr for b in branches)
+        return self._command(
+            ControlCall([index, *operands], self._results(outputs), "branch", programs, {})
+        )
+
+    def while_loop(
+        self, cond: ClosedJaxpr, body: ClosedJaxpr, consts: Sequence[Tensor], init: Sequence[Tensor]
+    ) -> list[Tensor]:
+        """The carry for which cond(*consts, *carry) is false; carry = body(*consts, *carry)."""
+        outputs = self._results([(x.shape, x.dtype) for x in init])
+        programs = (cond.jaxpr, body.jaxpr)
+        start = dict(enumerate(init))
+        return self._command(ControlCall(consts, outputs, "while", programs, start))
+
+    def scan(
+        self,
+        body: ClosedJaxpr,
+        consts: Sequence[Tensor],
+        init: Sequence[Tensor],
+        xs: Sequence[Tensor],
+        length: int,
+        reverse: bool,
+    ) -> list[Tensor]:
+        """The last carry and stacked results of (carry, y) = body(*consts, *carry, *x)."""
+        results = body.out_avals[len(init) :]
+        specs: list[Spec] = [(x.shape, x.dtype) for x in init]
+        specs += [((length, *a.shape), a.dtype) for a in results]
+        start = dict(enumerate(init))
+        return self._command(
+            ControlCall(
+                [*consts, *xs], self._results(specs), "scan", (body.jaxpr,), start, len(xs),
+                length, reverse,
+            )
+        )  # fmt: skip
 
     def _results(self, outputs: Sequence[Spec]) -> list[Tensor]:
         return [Tensor(self.context, shape, dtype, "stored") for shape, dtype in outputs]

@@ -27,6 +27,14 @@ from jacana.lax.contraction import (
     dot as dot,
     dot_general as dot_general,
 )
+from jacana.lax.control_flow import (
+    cond as cond,
+    fori_loop as fori_loop,
+    map as map,
+    scan as scan,
+    switch as switch,
+    while_loop as while_loop,
+)
 from jacana.lax.convert import (
     bitcast_convert_type as bitcast_convert_type,
     complex as complex,

@@ -7,6 +7,7 @@ import numpy as np
 
 from jacana.compiler.commands import (
     Command,
+    ControlCommand,
     HostCommand,
     KernelCommand,
     LibraryCommand,
@@ -17,7 +18,7 @@ from jacana.compiler.library import library_function
 from jacana.compiler.llvm import module as llvm_module, native
 from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import Jaxpr
-from jacana.runtime import cache, executor
+from jacana.runtime import cache, control, executor
 from jacana.runtime.array import Array, view
 from jacana.runtime.buffer import allocator
 
@@ -80,11 +81,30 @@ class Executable:
             case LibraryCommand():
                 address, launch = library_function(command.name, command.dtype, command.params)
                 return executor.Command(address, slots, *launch)
+            case ControlCommand():
+                return self._control(command, slots)
             case HostCommand():
                 call = executor.HostFunction(_on_views(command), len(slots))
                 self._keep.append(call)
                 return executor.Command(call.address, slots)
         raise AssertionError(command)
+
+    def _control(self, command: ControlCommand, slots: list[int]) -> executor.Command:
+        own = {i: i for i in range(len(slots))}
+        records = []
+        for inner in command.programs:
+            commands = [self._command(c, own) for c in inner.commands]
+            records.append(executor.Records(commands, len(slots)))
+        self._keep += records
+        carries = [control.Carry(*c) for c in command.carries]
+        if command.kind == "branch":
+            return control.branch_command(slots, records)
+        if command.kind == "while":
+            return control.while_command(slots, *records, carries)
+        slices = [control.Slice(*s) for s in command.slices]
+        return control.scan_command(
+            slots, records[0], command.length, carries, slices, command.reverse
+        )
 
     def __call__(self, arrays: Sequence[Array]) -> list[Array]:
         """The results; the arrays' types are the caller's responsibility."""
