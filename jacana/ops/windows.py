@@ -11,7 +11,7 @@ from jacana.core.avals import ShapedArray
 from jacana.kernel.build import Writer
 from jacana.kernel.expr import Expr
 from jacana.ops.extremes import greater_of, greatest, is_before, least, lesser_of
-from jacana.ops.families import LinearMap, align_batch, is_linear, not_linear
+from jacana.ops.families import align_batch, is_linear, not_linear
 from jacana.ops.indexing import all_of, clamp, nested_loops, select_if, split_index
 from jacana.ops.lowering import Build, Output, Tensor, Value
 from jacana.ops.params import WithDefaults
@@ -309,7 +309,7 @@ def selected(build: Build, x: Tensor, windows: Windows, largest: bool) -> Tensor
     return build.elementwise(found_place, [best], counting)
 
 
-class SelectAndGatherAdd(WithDefaults, LinearMap):
+class SelectAndGatherAdd(WithDefaults):
     """For each window the tangent of the operand's element that select_prim prefers."""
 
     name = "select_and_gather_add"
@@ -335,6 +335,10 @@ class SelectAndGatherAdd(WithDefaults, LinearMap):
             return np.zeros(at.shape, tangents.dtype)
         values = tangents.reshape(-1)[np.maximum(at, 0)]
         return np.where(at < 0, np.zeros((), tangents.dtype), values)
+
+    def jvp(self, i: int, t: Any, out: Any, tangents: Any, x: Any, **params: Any) -> Any:
+        # Which element is selected does not change.
+        return self(t, x, **params) if i == 0 else None
 
     def transpose(self, ct: Any, tangents: Any, x: Any, **params: Any) -> list[Any]:
         return [ops.select_and_scatter_add(ct, x, **params), None]
@@ -365,7 +369,7 @@ class SelectAndGatherAdd(WithDefaults, LinearMap):
         return build.compute(shape, tangents.dtype, element, [at, tangents])
 
 
-class SelectAndScatterAdd(WithDefaults, LinearMap):
+class SelectAndScatterAdd(WithDefaults):
     """Zeros like x with each window's source added to the element that select_prim prefers."""
 
     name = "select_and_scatter_add"
@@ -399,6 +403,10 @@ class SelectAndScatterAdd(WithDefaults, LinearMap):
             if place >= 0:
                 out[place] += value
         return out.reshape(x.shape)
+
+    def jvp(self, i: int, t: Any, out: Any, source: Any, x: Any, **params: Any) -> Any:
+        # Which element is selected does not change.
+        return self(t, x, **params) if i == 0 else None
 
     def transpose(self, ct: Any, source: Any, x: Any, **params: Any) -> list[Any]:
         assert is_linear(source)
