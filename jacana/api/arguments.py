@@ -31,10 +31,16 @@ def split_argnums(
                 f"{transformation} argnums must be an integer or a tuple of integers, got "
                 f"{argnums!r}."
             )
-        if not -len(args) <= n < len(args):
+        if n >= len(args):
+            raise TypeError(
+                f"differentiating with respect to argnums={argnums} requires at least {n + 1} "
+                f"positional arguments to be passed by the caller, but got only {len(args)} "
+                f"positional arguments ({transformation})."
+            )
+        if n < -len(args):
             raise ValueError(
-                f"{transformation}: argnums={argnums} needs at least {n + 1 if n >= 0 else -n} "
-                f"positional arguments, but the function was called with only {len(args)} of them."
+                f"{transformation} argnums must be greater than or equal to -len(args) and less "
+                f"than len(args), but got {n} for {len(args)} positional arguments."
             )
         chosen.append(n % len(args))
     if len(set(chosen)) != len(chosen):

@@ -116,8 +116,15 @@ class VJP:
     def __init__(self, pullback: Pullback, out: Any, structure: Any):
         self._pullback, self._out, self._structure = pullback, out, structure
 
-    def __call__(self, cotangent: Any) -> Any:
-        leaves, structure = flatten_arrays(cotangent, "the function returned by vjp")
+    def __call__(self, *cotangents: Any) -> Any:
+        if len(cotangents) != 1:
+            raise TypeError(
+                f"The function returned by vjp was called with {len(cotangents)} arguments, but "
+                f"must be called with a single argument corresponding to the single value returned "
+                f"by the function being differentiated (even if that returned value is a tuple or "
+                f"other container)."
+            )
+        leaves, structure = flatten_arrays(cotangents[0], "the function returned by vjp")
         if structure != self._out:
             raise ValueError(
                 f"unexpected tree structure of argument to vjp function: got {structure}, but "
@@ -130,19 +137,13 @@ class VJP:
 def checked_cotangent(out: Any, ct: Any) -> Any:
     """The cotangent, or None where it can only be zero; ValueError if it has another type."""
     o, c = aval_of(out).to_tangent_aval(), aval_of(ct)
-    if o.dtype == dtypes.float0:
-        return None
-    if c.dtype != o.dtype and not c.weak_type or c.shape != o.shape:
+    if (c.shape, c.dtype) != (o.shape, o.dtype):
         raise ValueError(
             f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got "
             f"{c.str_short()}, but expected {o.str_short()} because the corresponding output of "
             f"the differentiated function had JAX type {aval_of(out).str_short()}."
         )
-    return (
-        ct
-        if c.dtype == o.dtype
-        else ops.convert_element_type(ct, new_dtype=o.dtype, weak_type=False)
-    )
+    return None if o.dtype == dtypes.float0 else ct
 
 
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -192,6 +193,12 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = 
                 f"cotangent tree does not match function output, expected {structures[0]} but got "
                 f"{ct_structure}."
             )
+        for ct, aval in zip(cts, jaxpr.out_avals, strict=True):
+            if (aval_of(ct).shape, aval_of(ct).dtype) != (aval.shape, aval.dtype):
+                raise TypeError(
+                    f"cotangent type does not match function output, expected {aval.str_short()} "
+                    f"but got {aval_of(ct).str_short()}."
+                )
         found = transpose(jaxpr, consts, cts)
         full = [zero_tangent(x) if f is None else f for x, f in zip(leaves, found, strict=True)]
         return structure.unflatten(full)
@@ -260,6 +267,20 @@ def _jacobian_arguments(
     return flat, leaves, structure
 
 
+def check_real(values: Sequence[Any], name: str, role: str) -> None:
+    """TypeError unless all are real floating-point numbers."""
+    for x in values:
+        dtype = aval_of(x).dtype
+        if not dtypes.is_float(dtype):
+            raise TypeError(
+                f"{name} requires real-valued {role}s ({role} dtype that is a sub-dtype of "
+                f"np.floating), but got {dtypes.name(dtype)}. For holomorphic differentiation, "
+                f"pass holomorphic=True. For differentiation of non-holomorphic functions "
+                f"involving complex or integer {role}s, use {'jvp' if role == 'input' else 'vjp'} "
+                f"directly."
+            )
+
+
 def jacfwd(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
@@ -277,8 +298,10 @@ def jacfwd(
     @functools.wraps(fun, assigned=("__name__", "__doc__", "__module__"))
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         flat, leaves, structure = _jacobian_arguments(
-            fun, "jacfwd", argnums, args, kwargs, holomorphic, False
+            fun, "jacfwd", argnums, args, kwargs, holomorphic, True
         )
+        if not holomorphic:
+            check_real(leaves, "jacfwd", "input")
         out, aux, pullback = linearize_tree(flat, leaves, has_aux, name_of(fun))
         size, vectors = basis(leaves)
         columns, axes = batch(lambda *ts: pullback.push(ts), size, vectors, [0] * len(vectors))
@@ -308,6 +331,8 @@ def jacrev(
             fun, "jacrev", argnums, args, kwargs, holomorphic, allow_int
         )
         out, aux, pullback = linearize_tree(flat, leaves, has_aux, name_of(fun))
+        if not holomorphic:
+            check_real(pullback.outs, "jacrev", "output")
         size, vectors = basis(pullback.outs)
         rows, axes = batch(
             lambda *cts: pullback.instantiated(cts), size, vectors, [0] * len(vectors)

@@ -16,9 +16,8 @@ from jacana.api.arguments import (
     update_arguments,
 )
 from jacana.api.pullback import linearize_tree
-from jacana.core import dtypes, tree
+from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
-from jacana.core.errors import NotAnArrayError
 from jacana.core.values import aval_of, is_array_like
 
 
@@ -97,13 +96,10 @@ def one_of(aval: ShapedArray) -> Any:
 def check_scalar(function: Callable[..., Any], value: Any, holomorphic: bool) -> None:
     """TypeError if a function whose gradient is wanted did not return a scalar to differentiate."""
     if not is_array_like(value):
-        leaves = tree.leaves(value)
-        if leaves and leaves[0] is not value:
-            raise TypeError(
-                f"Gradient only defined for scalar-output functions. {name_of(function)} returned "
-                f"{tree.structure(value)}. Return one number, or (number, anything) with has_aux."
-            )
-        raise NotAnArrayError(value, f"grad (the result of {name_of(function)})")
+        raise TypeError(
+            f"Gradient only defined for scalar-output functions. Output of {name_of(function)} was "
+            f"{value}. Return one number, or (number, anything) with has_aux."
+        )
     aval = aval_of(value)
     if aval.shape:
         raise TypeError(
@@ -119,7 +115,7 @@ def check_scalar(function: Callable[..., Any], value: Any, holomorphic: bool) ->
         )
     if not dtypes.is_differentiable(aval.dtype):
         raise TypeError(
-            f"grad requires real- or complex-valued outputs (output dtype that is a sub-dtype of "
-            f"np.inexact), but got {dtypes.name(aval.dtype)}. If you want to differentiate, "
-            f"convert the result with astype(float)."
+            f"grad requires real-valued outputs (output dtype that is a sub-dtype of np.floating), "
+            f"but got {dtypes.name(aval.dtype)}. For differentiation of functions with integer "
+            f"outputs, use vjp directly, or convert the output with astype(float)."
         )

@@ -84,8 +84,8 @@ def linearize_tree(
         if has_aux:
             if not isinstance(out, tuple) or len(out) != 2:
                 raise TypeError(
-                    f"{name} with has_aux=True must return a pair (output, auxiliary data), but "
-                    f"returned {type(out).__name__}."
+                    f"expected function with aux output to return a two-element tuple (output, "
+                    f"auxiliary data), but {name} returned {type(out).__name__}."
                 )
             out, aux = out
             auxiliary[:] = tree.flatten(aux)
