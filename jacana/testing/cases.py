@@ -11,6 +11,7 @@ import numpy as np
 
 from jacana.core import dtypes
 from jacana.core.primitive import Primitive
+from jacana.ops.families import Elementwise
 
 # Makes an array from random numbers: cases say what operands look like, laws draw them.
 Maker = Callable[[np.random.Generator], Any]
@@ -31,6 +32,8 @@ class Case:
         self.slope_tolerance = 1e-6
         self.linear_in: tuple[tuple[int, ...], ...] = ()
         self.excluded: frozenset[str] = frozenset()
+        # Elementwise rules are made of elementwise primitives; others say so with `twice`.
+        self.is_twice_smooth = isinstance(primitive, Elementwise)
         self.smooth_in: tuple[int, ...] | None = None
 
     def within(self, ulps: float, batched: float = 0.0) -> "Case":
@@ -41,6 +44,11 @@ class Case:
     def linear(self, *operands: tuple[int, ...]) -> "Case":
         """The primitive is linear, jointly, in each of these sets of operands."""
         self.linear_in = operands
+        return self
+
+    def twice(self) -> "Case":
+        """The jvp rule is itself differentiable here: the law `second` is checked."""
+        self.is_twice_smooth = True
         return self
 
     def without(self, *laws: str) -> "Case":

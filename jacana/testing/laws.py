@@ -18,6 +18,7 @@ from jacana.core.stage import stage
 from jacana.ops.families import NUMERIC
 from jacana.runtime import dispatch
 from jacana.testing.cases import Case
+from jacana.transforms import jvp as transforms
 
 Law = Callable[[Case, np.random.Generator], None]
 
@@ -42,23 +43,34 @@ def compiled(case: Case, rng: np.random.Generator) -> None:
 def jvp(case: Case, rng: np.random.Generator) -> None:
     """The jvp rule, operand by operand, agrees with central differences."""
     operands = case.operands(rng)
-    single = not case.primitive.multiple_results
     primal = case.primitive(*operands, **case.params)
     for i in smooth_operands(case, operands):
         tangent = random_like(operands[i], rng)
-        made = case.primitive.jvp(i, tangent, primal, *operands, **case.params)
-        slopes = central_differences(case, operands, i, tangent)
-        for got, want in zip([made] if single else made, slopes, strict=True):
-            if not dtypes.is_differentiable(want.dtype):
-                continue
-            value = np.zeros_like(want) if got is None else np.asarray(got)
-            assert value.shape == want.shape, f"{case}: tangent {value.shape}, output {want.shape}"
-            scale = 1 + np.max(np.abs(want), initial=0)
-            error = np.max(np.abs(value - want), initial=0) / scale
-            assert error <= case.slope_tolerance, (
-                f"{case}: jvp in operand {i} is {error:.1e} from central differences"
-                f"\nrule: {value}\ndifferences: {want}"
-            )
+        made = tangents_out(case, operands, i, tangent, primal)
+
+        def along(x: Any, i: int = i) -> list[Any]:
+            return run(case, replaced(operands, i, x))
+
+        wanted = central_differences(along, operands[i], tangent)
+        compare_slopes(case, f"jvp in operand {i}", made, wanted)
+
+
+def second(case: Case, rng: np.random.Generator) -> None:
+    """The jvp rule has, as a program of primitives, the derivative that differences of it have."""
+    operands = case.operands(rng)
+    for i in smooth_operands(case, operands):
+        inner, outer = random_like(operands[i], rng), random_like(operands[i], rng)
+
+        def slopes(x: Any, i: int = i, inner: Any = inner) -> list[Any]:
+            at = replaced(operands, i, x)
+            made = tangents_out(case, at, i, inner, case.primitive(*at, **case.params))
+            return [m for m in made if m is not None]
+
+        made = transforms.jvp(slopes, [operands[i]], [outer])[1]
+        wanted = central_differences(
+            lambda x: [np.asarray(y) for y in slopes(x)], operands[i], outer
+        )
+        compare_slopes(case, f"second derivative in operand {i}", made, wanted)
 
 
 def transpose(case: Case, rng: np.random.Generator) -> None:
@@ -130,7 +142,9 @@ def jit(case: Case, rng: np.random.Generator) -> None:
         assert_close(np.asarray(got), np.asarray(want), 0, f"{case}: as one program and op by op")
 
 
-LAWS: dict[str, Law] = {f.__name__: f for f in (types, compiled, jvp, transpose, batch, jit)}
+LAWS: dict[str, Law] = {
+    f.__name__: f for f in (types, compiled, jvp, second, transpose, batch, jit)
+}
 
 
 def applies(law: str, case: Case, rng: np.random.Generator) -> bool:
@@ -139,7 +153,9 @@ def applies(law: str, case: Case, rng: np.random.Generator) -> bool:
         return False
     if law == "transpose":
         return bool(case.linear_in)
-    if law == "jvp":
+    if law == "second" and ("jvp" in case.excluded or not case.is_twice_smooth):
+        return False
+    if law in ("jvp", "second"):
         return bool(smooth_operands(case, case.operands(rng)))
     return True
 
@@ -184,15 +200,26 @@ def smooth_operands(case: Case, operands: Sequence[Any]) -> list[int]:
     return [i for i in named if operands[i].dtype in precise]
 
 
-def central_differences(
-    case: Case, operands: Sequence[Any], i: int, tangent: Any, step: float = 2e-4
+def replaced(operands: Sequence[Any], i: int, x: Any) -> list[Any]:
+    """The operands with x as number i."""
+    return [x if k == i else y for k, y in enumerate(operands)]
+
+
+def tangents_out(
+    case: Case, operands: Sequence[Any], i: int, tangent: Any, primal: Any
 ) -> list[Any]:
-    """The outputs' slopes along the tangent of operand i, with an error of step**4."""
+    """What the jvp rule says of each output; None is zero."""
+    made = case.primitive.jvp(i, tangent, primal, *operands, **case.params)
+    return list(made) if case.primitive.multiple_results else [made]
+
+
+def central_differences(
+    f: Callable[[Any], list[Any]], x: Any, tangent: Any, step: float = 2e-4
+) -> list[Any]:
+    """The slopes of f's outputs at x along a tangent, with an error of step**4."""
 
     def moved(h: float) -> list[Any]:
-        changed = list(operands)
-        changed[i] = (operands[i] + h * tangent).astype(operands[i].dtype)
-        return run(case, changed)
+        return f((x + h * tangent).astype(x.dtype))
 
     near = zip(moved(step), moved(-step), strict=True)
     far = zip(moved(2 * step), moved(-2 * step), strict=True)
@@ -200,6 +227,20 @@ def central_differences(
         (8 * (a - b) - (c - d)) / (12 * step) if dtypes.is_differentiable(a.dtype) else a
         for (a, b), (c, d) in zip(near, far, strict=True)
     ]
+
+
+def compare_slopes(case: Case, what: str, made: Sequence[Any], wanted: Sequence[Any]) -> None:
+    for got, want in zip(made, wanted, strict=True):
+        if not dtypes.is_differentiable(want.dtype):
+            continue
+        value = np.zeros_like(want) if got is None else np.asarray(got)
+        assert value.shape == want.shape, f"{case}: tangent {value.shape}, output {want.shape}"
+        scale = 1 + np.max(np.abs(want), initial=0)
+        error = np.max(np.abs(value - want), initial=0) / scale
+        assert error <= case.slope_tolerance, (
+            f"{case}: {what} is {error:.1e} from central differences"
+            f"\nrule: {value}\ndifferences: {want}"
+        )
 
 
 def random_like(x: Any, rng: np.random.Generator) -> Any:
