@@ -13,7 +13,7 @@ from jacana.core.primitive import Inapplicable, Linear, Primitive
 from jacana.ops.shape import zeros
 from jacana.transforms.batch import BatchTrace, batch, batch_program, to_axis
 from jacana.transforms.derived import closed, evaluated, kept
-from jacana.transforms.jvp import jvp_program
+from jacana.transforms.jvp import has_tangents, jvp_program
 from jacana.transforms.linearize import linearize_programs
 from jacana.transforms.transpose import transpose_program
 
@@ -36,8 +36,8 @@ class Cond(Primitive):
             for a, b in zip(first, branch.out_avals, strict=True):
                 if (a.shape, a.dtype) != (b.shape, b.dtype):
                     raise TypeError(
-                        f"the branches of cond must give equal types: branch 0 gives {a}, branch {k} "
-                        f"gives {b}. Convert one, for example with astype."
+                        f"the branches of cond must give equal types: branch 0 gives {a}, branch "
+                        f"{k} gives {b}. Convert one, for example with astype."
                     )
         return [
             a if all(b.out_avals[i].weak_type for b in branches) else a.strip_weak_type()
@@ -126,23 +126,34 @@ class Cond(Primitive):
     ) -> tuple[list[Any], list[Any]]:
         """Every branch runs on the whole batch, and each element keeps what its index chose."""
         n, size = len(branches[0].out_avals), trace.size
-        results = []
-        for b in branches:
-            outs, found = batch(evaluated(b.jaxpr), size, rest, axes, trace.axis_name)
-            results.append([to_axis(o, a, 0, size) for o, a in zip(outs, found, strict=True)])
         top = np.int32(len(branches) - 1)
         index = ops.clamp(np.int32(0), index, top)
-        chosen = []
+        operands = [to_axis(x, a, 0, size) for x, a in zip(rest, axes, strict=True)]
+        results = []
+        for k, b in enumerate(branches):
+            # Elements of other branches get no cotangent from this one, not even nan times zero.
+            chosen = ops.eq(index, np.int32(k))
+            own = [chosen_or_stopped(chosen, x) for x in operands]
+            outs, found = batch(evaluated(b.jaxpr), size, own, [0] * len(own), trace.axis_name)
+            results.append([to_axis(o, a, 0, size) for o, a in zip(outs, found, strict=True)])
+        merged = []
         for i in range(n):
             out = results[0][i]
             for k in range(1, len(branches)):
                 out = ops.select_n(spread_like(ops.eq(index, np.int32(k)), out), out, results[k][i])
-            chosen.append(out)
-        return chosen, [0] * n
+            merged.append(out)
+        return merged, [0] * n
 
     def lower(self, build: Any, index: Any, *xs: Any, branches: Branches) -> Any:
         outputs = [(a.shape, a.dtype) for a in branches[0].out_avals]
         return build.branch(index, branches, xs, outputs)
+
+
+def chosen_or_stopped(mask: Any, x: Any) -> Any:
+    """x, whose derivative is zero where the mask is false."""
+    if not has_tangents(x):
+        return x
+    return ops.select_n(spread_like(mask, x), ops.stop_gradient(x), x)
 
 
 def spread_like(mask: Any, x: Any) -> Any:

@@ -61,10 +61,8 @@ class Scan(Primitive):
         n, m = params["num_consts"], params["num_carry"]
         body = params["jaxpr"].jaxpr
         nonzero = fixpoint(body, [t is not None for t in tangents], n, m, jvp_nonzero)
-        tangents = [
-            *tangents[:n], *instantiate_flags(tangents[n : n + m], primals[n : n + m], nonzero[n : n + m]),
-            *tangents[n + m :],
-        ]  # fmt: skip
+        started = instantiate_flags(tangents[n : n + m], primals[n : n + m], nonzero[n : n + m])
+        tangents = [*tangents[:n], *started, *tangents[n + m :]]
         program, out_nonzero = jvp_scan_body(body, n, m, tuple(nonzero))
         consts, carry, xs = parts(primals, n, m)
         given = [[t for t in group if t is not None] for group in parts(tangents, n, m)]
@@ -248,7 +246,7 @@ def residual_body(halves: Any, body: Jaxpr, m: int, stacked: tuple[int, ...]) ->
 def tangent_body(
     halves: Any, body: Jaxpr, n: int, m: int, nonzero: tuple[bool, ...]
 ) -> ClosedJaxpr:
-    """(fixed residuals, const tangents, carry tangents, stacked residuals, x tangents) -> tangents."""
+    """(fixed residuals, tangents of consts and carry, stacked residuals, of xs) -> tangents."""
     values = [*body.in_avals, *halves.primal.out_avals]
     fixed = [values[p] for p in halves.places if p < n]
     stacked = [values[p] for p in halves.places if p >= n]

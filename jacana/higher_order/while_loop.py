@@ -75,7 +75,8 @@ class WhileLoop(Primitive):
     def linearize_rule(self, primals: list[Any], nonzero: list[bool], params: Any) -> Any:
         raise ValueError(
             "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with "
-            "dynamic start/stop values. Try using lax.scan, or lax.fori_loop with static start/stop."
+            "dynamic start/stop values. Try using lax.scan, or lax.fori_loop with static "
+            "start/stop."
         )
 
     def batch_rule(

@@ -60,7 +60,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     >>> cond(True, lambda x: x + 1, lambda x: x - 1, 3)
     Array(4, dtype=int32, weak_type=True)
     """
-    if not (callable(true_fun) and callable(false_fun)):
+    if not all(callable(f) for f in (true_fun, false_fun)):
         raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
     if operand is not None and not operands:
         operands = (operand,)
@@ -187,8 +187,8 @@ def check_carry(
             paths = [tree.keystr(p) for p, _ in tree.flatten_with_path(carry)[0]]
             raise TypeError(
                 f"{what} body function carry input and carry output must have equal types, but "
-                f"they differ: the input carry component carry{paths[k]} has type {a.str_short()} but "
-                f"the corresponding output carry component has type {b.str_short()} (function "
+                f"they differ: the input carry component carry{paths[k]} has type {a.str_short()} "
+                f"but the corresponding output carry component has type {b.str_short()} (function "
                 f"{name_of(body)}). Convert the initial value, or the result, with astype."
             )
 
@@ -210,7 +210,7 @@ def while_loop(
     >>> while_loop(lambda v: v < 10, lambda v: v * 2, 1)
     Array(16, dtype=int32, weak_type=True)
     """
-    if not (callable(body_fun) and callable(cond_fun)):
+    if not all(callable(f) for f in (body_fun, cond_fun)):
         raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
     if config.current().disable_jit:
         value = init_val
@@ -290,10 +290,10 @@ def scan_length(slices: Sequence[Any], length: int | None) -> int:
             raise ValueError(
                 f"scan got value with no leading axis to scan over: {aval_of(x).str_short()}."
             )
-    lengths = {np.shape(x)[0] for x in slices}
+    lengths: set[int] = {np.shape(x)[0] for x in slices}
     if length is not None:
         try:
-            lengths.add(int(length))
+            lengths.add(length.__index__())
         except Exception as e:
             raise TypeError(
                 f"The `length` argument to `scan` must be a static integer, got {length!r}."

@@ -100,7 +100,8 @@ class Executable:
         if command.kind == "branch":
             return control.branch_command(slots, records)
         if command.kind == "while":
-            return control.while_command(slots, *records, carries)
+            condition, body = records
+            return control.while_command(slots, condition, body, carries)
         slices = [control.Slice(*s) for s in command.slices]
         return control.scan_command(
             slots, records[0], command.length, carries, slices, command.reverse
