@@ -2,6 +2,7 @@
 
 from jacana import (
     lax as lax,
+    nn as nn,
     numpy as numpy,
     random as random,
     tree as tree,

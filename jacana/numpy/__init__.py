@@ -52,6 +52,7 @@ from jacana.numpy.comparison import (
 from jacana.numpy.conditions import (
     choose as choose,
     piecewise as piecewise,
+    place as place,
     where as where,
 )
 from jacana.numpy.creation import (

@@ -8,8 +8,10 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.numpy import selection, take
-from jacana.numpy.manipulation import broadcast_arrays
+from jacana.numpy.joining import take_rows
+from jacana.numpy.manipulation import broadcast_arrays, reshape
 from jacana.numpy.promotion import as_array, as_arrays, convert, promote_dtypes, refuse_out
+from jacana.numpy.reductions import cumsum
 
 
 def where(
@@ -93,3 +95,29 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     which, *cases = broadcast_arrays(index, *as_arrays("choose", *promote_dtypes(*rows)))
     # select_n itself takes the nearest case for indices outside.
     return ops.select_n(convert(which, dtypes.int32), *cases)
+
+
+def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+    """`arr` with the elements where the mask holds replaced by the values in turn, over and over.
+
+    inplace must be False, since arrays never change.
+    """
+    if inplace:
+        raise NotImplementedError(
+            "JAX arrays are immutable, must use inplace=False. place gives a changed copy."
+        )
+    x, keep, v = as_arrays("place", arr, mask, vals)
+    if x.size != keep.size:
+        raise ValueError(
+            f"place: arr and mask must be the same size, got {x.aval} and {keep.aval}."
+        )
+    if v.size == 0:
+        if x.size:
+            raise ValueError("Cannot place values from an empty array")
+        return x
+    chosen = selection.as_condition(reshape(keep, (keep.size,)))
+    number = ops.sub(cumsum(convert(chosen, dtypes.int32)), np.int32(1))
+    source = take_rows(
+        convert(reshape(v, (v.size,)), x.dtype), ops.rem(number, np.int32(v.size)), 0
+    )
+    return selection.where(reshape(chosen, x.shape), reshape(source, x.shape), x)

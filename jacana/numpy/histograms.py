@@ -1,5 +1,6 @@
 """Counting: bincount and histograms in one and more dimensions."""
 
+import builtins
 from collections.abc import Sequence
 from typing import Any
 
@@ -195,10 +196,6 @@ def histogramdd(
     if density:
         counts = divide(counts, sum_of(counts))
         for d, e in enumerate(edges):
-            width = reshape(diff(e), tuple(-1 if k == d else 1 for k in _axes(rank)))
+            width = reshape(diff(e), tuple(-1 if k == d else 1 for k in builtins.range(rank)))
             counts = divide(counts, width)
     return counts, edges
-
-
-def _axes(rank: int) -> list[int]:
-    return list(np.arange(rank))

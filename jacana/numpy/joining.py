@@ -10,7 +10,14 @@ from jacana import ops
 from jacana.core import config, dtypes
 from jacana.core.errors import ConcretizationTypeError
 from jacana.core.values import aval_of
-from jacana.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, reshape
+from jacana.numpy.manipulation import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    expand_dims,
+    moveaxis,
+    reshape,
+)
 from jacana.numpy.promotion import (
     as_array,
     as_arrays,
@@ -19,7 +26,6 @@ from jacana.numpy.promotion import (
     convert,
     literal,
     normalized_axis,
-    promote_dtypes,
     result_type_of,
 )
 from jacana.runtime.array import Array
@@ -317,25 +323,14 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         raise IndexError(f"insert got positions {at.tolist()} for an axis of extent {n}.")
     at = np.where(at < 0, at + n, at).astype(np.int64)
     if scalar:
-        # One position takes all the values, in the axes' own order.
-        v = v if v.ndim == 0 else _at_axis(v, x, d)
-        count = v.shape[d] if v.ndim == x.ndim else 1
-        at = np.repeat(at, count)
-    (v,) = promote_dtypes(v)
+        # One position takes all the values; their first axis stands in the place of axis d.
+        v = moveaxis(reshape(v, (1,) * (x.ndim - v.ndim) + v.shape), 0, d)
+        at = np.repeat(at, v.shape[d])
     shape = (*x.shape[:d], len(at), *x.shape[d + 1 :])
     filling = convert(broadcast_to(v, shape), aval_of(x).dtype)
     order = np.argsort(np.concatenate([at, np.arange(n) + 0.5]), kind="stable")
     whole = ops.concatenate(filling, x, dimension=d)
     return take_rows(whole, as_array("insert", order.astype(np.int32)), d)
-
-
-def _at_axis(v: Any, x: Any, d: int) -> Any:
-    """Values of rank up to x's, with their first axis along d where they are vectors of slices."""
-    if v.ndim == x.ndim:
-        return v
-    if v.ndim == 1 and x.ndim == 1:
-        return v
-    return reshape(v, (*v.shape[:d], 1, *v.shape[d:])) if v.ndim == x.ndim - 1 else v
 
 
 def delete(

@@ -36,6 +36,11 @@ Function = Callable[..., Any]
 KNOWN = frozenset((Array, int, float, bool, complex))
 
 
+def is_operand(value: Any) -> bool:
+    """Whether an operator takes the value; others are left to their own operators."""
+    return is_array_like(value) or hasattr(value, "__jax_array__")
+
+
 def binary(name: str, function: Function, swapped: bool = False) -> Function:
     """`x op y`, or `y op x` if swapped; what is no array is left to its own operator."""
     apply: Function = (lambda x, y: function(y, x)) if swapped else function
@@ -43,7 +48,7 @@ def binary(name: str, function: Function, swapped: bool = False) -> Function:
         return quick(apply, *DIRECT[name], swapped)
 
     def operator(x: Any, y: Any) -> Any:
-        known = type(y) in KNOWN or is_array_like(y)
+        known = type(y) in KNOWN or is_operand(y)
         return apply(x, y) if known else NotImplemented
 
     return operator
@@ -73,7 +78,7 @@ def quick(
                 if constant is not None and is_eager():
                     return primitive(constant, x) if swapped else primitive(x, constant)
                 return function(x, y)
-        known = type(y) in KNOWN or is_array_like(y)
+        known = type(y) in KNOWN or is_operand(y)
         return function(x, y) if known else NotImplemented
 
     return operator

@@ -35,14 +35,17 @@ def as_array(function: str, x: Any) -> Any:
     """x as an array or tracer: NumPy values and Python scalars become arrays."""
     if type(x) is Array or isinstance(x, Tracer):
         return x
+    if hasattr(x, "__jax_array__"):
+        return x.__jax_array__()
     check_operands(function, x)
     return to_array(x)
 
 
 def as_arrays(function: str, *xs: Any) -> list[Any]:
     """The operands as arrays or tracers."""
-    check_operands(function, *xs)
-    return [x if type(x) is Array or isinstance(x, Tracer) else to_array(x) for x in xs]
+    made = [x.__jax_array__() if hasattr(x, "__jax_array__") else x for x in xs]
+    check_operands(function, *made)
+    return [x if type(x) is Array or isinstance(x, Tracer) else to_array(x) for x in made]
 
 
 def literal(value: Any, x: Any) -> Any:
@@ -260,6 +263,8 @@ def _promoted(function: str, xs: Sequence[Any], inexact: bool) -> list[Any]:
     try:
         avals = tuple([aval_of(x) for x in xs])
     except NotAnArrayError:
+        if any(hasattr(x, "__jax_array__") for x in xs):
+            return _promoted(function, as_arrays(function, *xs), inexact)
         check_operands(function, *xs)
         raise
     now = config.current()

@@ -1,6 +1,7 @@
 """Evenly spaced numbers: arange, linspace, and grids of them."""
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -122,7 +123,7 @@ def linspace(
     Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
     check_operands("linspace", start, stop)
-    num = canonical_count("linspace", num)
+    num = canonical_count(num)
     found = _requested_or_inexact(dtype, "linspace", start, stop)
     out, step = _spaced(start, stop, num, endpoint)
     if dtypes.is_integer(found) and not dtypes.is_integer(out.dtype):
@@ -133,16 +134,12 @@ def linspace(
     return (out, step) if retstep else out
 
 
-def canonical_count(function: str, num: Any) -> int:
-    """A number of elements as a Python integer."""
-    (count,) = canonical_shape((num,)) if not _is_negative(num) else (-1,)
+def canonical_count(num: Any) -> int:
+    """A number of samples as a Python integer."""
+    count = operator.index(num)
     if count < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     return count
-
-
-def _is_negative(num: Any) -> bool:
-    return isinstance(num, int) and num < 0
 
 
 def _requested_or_inexact(dtype: Any, function: str, *bounds: Any) -> Any:
@@ -245,7 +242,7 @@ def geomspace(
     low, high = ops.div(low, phase), _divided(high, phase)
     shape = np.broadcast_shapes(np.shape(low), np.shape(high))
     low, high = broadcast_to(low, shape), broadcast_to(high, shape)
-    log, _ = _spaced(ops.log(low), ops.log(high), canonical_count("geomspace", num), endpoint)
+    log, _ = _spaced(ops.log(low), ops.log(high), canonical_count(num), endpoint)
     out = ops.mul(ops.exp(log), broadcast_to(broadcast_to(phase, shape), log.shape))
     ends = [_as_row(ops.mul(v, broadcast_to(phase, shape)), 1, shape) for v in (low, high)]
     out = _with_ends(out, ends, endpoint)

@@ -12,7 +12,6 @@ from jacana.numpy.elementwise import maximum, minimum, multiply, sqrt
 from jacana.numpy.manipulation import expand_dims
 from jacana.numpy.promotion import (
     as_array,
-    as_arrays,
     broadcast_shape,
     broadcast_to,
     convert,
@@ -21,6 +20,7 @@ from jacana.numpy.promotion import (
     normalized_axes,
     normalized_axis,
     promote_args,
+    promote_args_inexact,
     refuse_out,
 )
 from jacana.numpy.selection import as_condition
@@ -256,6 +256,10 @@ def mean(
     return convert(ops.div(total, divisor), found)
 
 
+# `var` and `std` have an argument of that name.
+_mean = mean
+
+
 def _masked_shape(x: Any, where: Any) -> Any:
     """x repeated to the shape that it and a mask have together."""
     if where is None:
@@ -297,7 +301,7 @@ def _variance(
     x = _masked_shape(convert(x, work), where)
     axes = axes_of(axis, x.ndim)
     if given is None:
-        given = globals()["mean"](x, axes, keepdims=True, where=where)
+        given = _mean(x, axes, keepdims=True, where=where)
     centre = broadcast_to(convert(given, work), x.shape)
     distance = ops.sub(x, centre)
     if dtypes.is_complex(work):
@@ -350,21 +354,13 @@ def average(
         out = mean(x, axis, keepdims=keepdims)
         total = broadcast_to(literal(_counted(x, axes_of(axis, x.ndim), None), out), out.shape)
         return (out, total) if returned else out
-    x, w = (
-        as_arrays("average", *promote_args("average", _as_inexact(x), _as_inexact(weights)))
-        if np.shape(weights) == x.shape
-        else (_as_inexact(x), _as_inexact(weights))
-    )
-    if np.shape(w) != x.shape:
+    w = as_array("average", weights)
+    if w.shape != x.shape:
         w = _weights_along(x, w, axis)
+    x, w = promote_args_inexact("average", x, w)
     total = sum(w, axis, keepdims=keepdims)
     out = ops.div(*promote_args("average", sum(multiply(x, w), axis, keepdims=keepdims), total))
     return (out, broadcast_to(total, out.shape)) if returned else out
-
-
-def _as_inexact(x: Any) -> Any:
-    x = as_array("average", x)
-    return convert(x, inexact_dtype(x.dtype))
 
 
 def _weights_along(x: Any, w: Any, axis: Any) -> Any:

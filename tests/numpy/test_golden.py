@@ -87,7 +87,7 @@ def test_public_names(shared_file):
     absent = [n for n in surface["modules"]["jax.numpy"] if not hasattr(jnp, n)]
     known = {
         "einsum", "einsum_path", "fft", "float6_e2m3fn", "float6_e3m2fn", "int1", "uint1", "matvec",
-        "place", "polyfit", "roots", "vecdot", "vecmat",
+        "polyfit", "roots", "vecdot", "vecmat",
     }  # fmt: skip
     assert set(absent) <= known
 
