@@ -16,8 +16,9 @@ from jacana.api.arguments import (
     split_argnums,
     update_arguments,
 )
-from jacana.api.pullback import Pullback, linearize_tree
+from jacana.api.pullback import LinearMap, linearize_tree
 from jacana.core import dtypes, tree
+from jacana.core.avals import ShapedArray
 from jacana.core.stage import stage
 from jacana.core.values import aval_of
 from jacana.transforms.batch import batch, to_axis
@@ -102,21 +103,24 @@ def vjp(
         return fun(*structure.unflatten(xs))
 
     out, aux, pullback = linearize_tree(flat, leaves, has_aux, name_of(fun))
-    function = tree.Partial(VJP(pullback, out, structure))
+    function = tree.Partial(VJP(pullback.map, out, structure), pullback.residuals)
     value = out.unflatten(pullback.outs)
     return (value, function, aux) if has_aux else (value, function)
 
 
 class VJP:
-    """The pullback of a function at a point."""
+    """The pullback of a function, a map from residuals and a cotangent.
 
-    __slots__ = ("_pullback", "_out", "_structure")
+    With residuals it is a pytree (tree.Partial), which jitted functions may return.
+    """
+
+    __slots__ = ("_map", "_out", "_structure")
     __name__ = "vjp"
 
-    def __init__(self, pullback: Pullback, out: Any, structure: Any):
-        self._pullback, self._out, self._structure = pullback, out, structure
+    def __init__(self, map_: LinearMap, out: Any, structure: Any):
+        self._map, self._out, self._structure = map_, out, structure
 
-    def __call__(self, *cotangents: Any) -> Any:
+    def __call__(self, residuals: Sequence[Any], *cotangents: Any) -> Any:
         if len(cotangents) != 1:
             raise TypeError(
                 f"The function returned by vjp was called with {len(cotangents)} arguments, but "
@@ -130,18 +134,18 @@ class VJP:
                 f"unexpected tree structure of argument to vjp function: got {structure}, but "
                 f"expected to match {self._out}."
             )
-        cts = [checked_cotangent(o, ct) for o, ct in zip(self._pullback.outs, leaves, strict=True)]
-        return self._structure.unflatten(self._pullback.instantiated(cts))
+        cts = [checked_cotangent(a, ct) for a, ct in zip(self._map.out_avals, leaves, strict=True)]
+        return self._structure.unflatten(self._map.pull(residuals, cts))
 
 
-def checked_cotangent(out: Any, ct: Any) -> Any:
-    """The cotangent, or None where it can only be zero; ValueError if it has another type."""
-    o, c = aval_of(out).to_tangent_aval(), aval_of(ct)
+def checked_cotangent(o: ShapedArray, ct: Any) -> Any:
+    """The cotangent, or None where it can only be zero; ValueError if it is of another type."""
+    c = aval_of(ct)
     if (c.shape, c.dtype) != (o.shape, o.dtype):
         raise ValueError(
             f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got "
-            f"{c.str_short()}, but expected {o.str_short()} because the corresponding output of "
-            f"the differentiated function had JAX type {aval_of(out).str_short()}."
+            f"{c.str_short()}, but expected {o.str_short()}, the type of tangents of the "
+            f"corresponding output of the differentiated function."
         )
     return None if o.dtype == dtypes.float0 else ct
 
@@ -159,17 +163,34 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     out, aux, pullback = linearize_tree(flat, leaves, has_aux, name_of(fun))
 
-    def pushforward(*tangents: Any) -> Any:
-        given, given_structure = flatten_arrays(tangents, "linearize")
-        if given_structure != structure:
-            raise TypeError(
-                f"tangents have tree structure {given_structure}, primals have {structure}."
-            )
-        checked = [checked_tangent(p, t, "linearize") for p, t in zip(leaves, given, strict=True)]
-        return out.unflatten(pullback.push(checked))
-
+    pushforward = tree.Partial(Pushforward(pullback.map, out, structure), pullback.residuals)
     value = out.unflatten(pullback.outs)
     return (value, pushforward, aux) if has_aux else (value, pushforward)
+
+
+class Pushforward:
+    """The derivative of a function, a map from residuals and tangents."""
+
+    __slots__ = ("_map", "_out", "_structure")
+    __name__ = "linearize"
+
+    def __init__(self, map_: LinearMap, out: Any, structure: Any):
+        self._map, self._out, self._structure = map_, out, structure
+
+    def __call__(self, residuals: Sequence[Any], *tangents: Any) -> Any:
+        given, given_structure = flatten_arrays(tangents, "the function returned by linearize")
+        if given_structure != self._structure:
+            raise TypeError(
+                f"tangents have tree structure {given_structure}, primals have {self._structure}."
+            )
+        for a, t in zip(self._map.in_avals, given, strict=True):
+            if (aval_of(t).shape, aval_of(t).dtype) != (a.shape, a.dtype):
+                raise ValueError(
+                    f"linearized function called on tangent values inconsistent with the original "
+                    f"primal values: got tangent {aval_of(t).str_short()}, but expected "
+                    f"{a.str_short()}."
+                )
+        return self._out.unflatten(self._map.push(residuals, given))
 
 
 def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = ()) -> Any:
@@ -220,7 +241,7 @@ def basis(leaves: Sequence[Any]) -> tuple[int, list[Any]]:
         if start:
             columns = ops.add(columns, np.int32(start))
         unit = ops.convert_element_type(
-            ops.eq(rows, columns), new_dtype=aval_of(x).dtype, weak_type=False
+            ops.eq(rows, columns), new_dtype=aval_of(x).dtype, weak_type=aval_of(x).weak_type
         )
         vectors.append(ops.reshape(unit, new_sizes=(total, *np.shape(x))))
         start += size
@@ -334,9 +355,7 @@ def jacrev(
         if not holomorphic:
             check_real(pullback.outs, "jacrev", "output")
         size, vectors = basis(pullback.outs)
-        rows, axes = batch(
-            lambda *cts: pullback.instantiated(cts), size, vectors, [0] * len(vectors)
-        )
+        rows, axes = batch(lambda *cts: pullback.pull(cts), size, vectors, [0] * len(vectors))
         by_input = [
             split_axis(to_axis(row, axis, 0, size), 0, pullback.outs)
             for row, axis in zip(rows, axes, strict=True)

@@ -52,7 +52,7 @@ def value_and_grad(
         out, aux, pullback = linearize_tree(flat, leaves, has_aux, name_of(fun))
         value = out.unflatten(pullback.outs)
         check_scalar(fun, value, holomorphic)
-        gradients = structure.unflatten(pullback.instantiated([one_of(aval_of(value))]))
+        gradients = structure.unflatten(pullback.pull([one_of(aval_of(value))]))
         gradient = gradients[0] if isinstance(argnums, int) else gradients
         return ((value, aux), gradient) if has_aux else (value, gradient)
 

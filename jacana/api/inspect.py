@@ -127,4 +127,4 @@ def shapes_of(jaxpr: ClosedJaxpr) -> list[ShapeDtypeStruct]:
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of fun's results, found without computing anything."""
     jaxpr, structure = traced(fun, args, kwargs, ())
-    return structure.unflatten([ShapeDtypeStruct(a.shape, a.dtype) for a in jaxpr.out_avals])
+    return structure.unflatten(shapes_of(jaxpr))

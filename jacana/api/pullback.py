@@ -3,73 +3,94 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jacana.core import tree
+from jacana.core import dtypes, tree
+from jacana.core.avals import ShapedArray
 from jacana.core.errors import NotAnArrayError
 from jacana.core.evaluate import evaluate
 from jacana.core.jaxpr import ClosedJaxpr
-from jacana.core.trace import Tracer, is_eager
-from jacana.core.values import is_array_like
+from jacana.core.stage import JaxprTrace
+from jacana.core.trace import current
+from jacana.core.values import aval_of, is_array_like
 from jacana.higher_order.call import bind_jit
-from jacana.transforms.jvp import has_tangents, zero_tangent
+from jacana.transforms.jvp import zero_of
 from jacana.transforms.linearize import Linearized, linearize
 from jacana.transforms.transpose import transpose, transpose_program
 
 
-class Pullback:
-    """The linear map of a function at a point, run forwards or backwards."""
+class LinearMap:
+    """The form of a function's derivative at a point, without the residuals: run either way."""
 
-    __slots__ = ("outs", "_linear", "_inputs")
+    __slots__ = ("in_avals", "out_avals", "_jaxpr", "_nonzero", "_is_shared")
 
     def __init__(self, linear: Linearized, inputs: Sequence[Any]):
-        self.outs = linear.outs
-        self._linear = linear
-        self._inputs = inputs
+        self.in_avals = [aval_of(x).to_tangent_aval() for x in inputs]
+        self.out_avals = [aval_of(o).to_tangent_aval() for o in linear.outs[: len(linear.nonzero)]]
+        self._jaxpr, self._nonzero = linear.jaxpr, linear.nonzero
+        self._is_shared = linear.is_shared
 
-    def pull(self, cotangents: Sequence[Any]) -> list[Any]:
-        """Cotangents of the inputs, None where zero, from those of the outputs (None: zero)."""
-        # Outputs beyond those that are differentiated have no cotangents.
-        cts = [ct for ct, nz in zip(cotangents, self._linear.nonzero, strict=False) if nz]
-        found = iter(self._pull_tangents(cts))
-        return [next(found) if has_tangents(x) else None for x in self._inputs]
+    def pull(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """Cotangents of the inputs from those of the outputs (None: zero)."""
+        cts = [ct for ct, nz in zip(cotangents, self._nonzero, strict=True) if nz]
+        found = iter(self._pull_nonzero(residuals, cts))
+        return [
+            zero_of(a) if a.dtype == dtypes.float0 else or_zero(next(found), a)
+            for a in self.in_avals
+        ]
 
-    def _pull_tangents(self, cts: list[Any]) -> list[Any]:
-        jaxpr, residuals = self._linear.jaxpr, self._linear.residuals
-        given = [ct for ct in cts if ct is not None]
-        if not self._runs_as_program(given):
+    def _pull_nonzero(self, residuals: Sequence[Any], cts: list[Any]) -> list[Any]:
+        jaxpr = self._jaxpr
+        if not self._runs_as_program():
             return transpose(jaxpr, residuals, cts)
         n = len(residuals)
         linear = (False,) * n + (True,) * len(jaxpr.invars)
         nonzero = tuple([ct is not None for ct in cts])
         program, found = transpose_program(jaxpr.with_constvars_as_inputs(), linear, nonzero)
+        given = [ct for ct in cts if ct is not None]
         outs = iter(bind_jit(program, "backward", [*residuals, *given]))
         return [next(outs) if f else None for f in found[n:]]
 
-    def _runs_as_program(self, operands: Sequence[Any]) -> bool:
-        """Whether the linear map runs compiled; else it is evaluated under the current trace."""
-        if not self._linear.is_shared or not is_eager():
-            return False
-        return not any(isinstance(x, Tracer) for x in operands)
+    def _runs_as_program(self) -> bool:
+        """Whether it runs as one compiled program, not equation by equation.
 
-    def instantiated(self, cotangents: Sequence[Any]) -> list[Any]:
-        """Cotangents of the inputs with zeros as arrays (of dtype float0 for integer inputs)."""
-        return [
-            zero_tangent(x) if ct is None else ct
-            for x, ct in zip(self._inputs, self.pull(cotangents), strict=True)
+        Staged code shows the equations.
+        """
+        return self._is_shared and not isinstance(current(), JaxprTrace)
+
+    def push(self, residuals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+        """Tangents of the outputs from those of the inputs."""
+        given = [
+            t for t, a in zip(tangents, self.in_avals, strict=True) if a.dtype != dtypes.float0
         ]
+        if self._runs_as_program():
+            program = ClosedJaxpr(self._jaxpr.with_constvars_as_inputs())
+            found = iter(bind_jit(program, "pushforward", [*residuals, *given]))
+        else:
+            found = iter(evaluate(self._jaxpr, residuals, given))
+        return [
+            next(found) if nz else zero_of(a)
+            for nz, a in zip(self._nonzero, self.out_avals, strict=True)
+        ]
+
+
+def or_zero(ct: Any, aval: ShapedArray) -> Any:
+    return zero_of(aval) if ct is None else ct
+
+
+class Pullback:
+    """A function's outputs at a point, and its derivative there."""
+
+    __slots__ = ("map", "outs", "residuals")
+
+    def __init__(self, linear: Linearized, inputs: Sequence[Any]):
+        self.map = LinearMap(linear, inputs)
+        self.outs = linear.outs[: len(linear.nonzero)]
+        self.residuals = linear.residuals
+
+    def pull(self, cotangents: Sequence[Any]) -> list[Any]:
+        return self.map.pull(self.residuals, cotangents)
 
     def push(self, tangents: Sequence[Any]) -> list[Any]:
-        """Tangents of the outputs from those of the inputs."""
-        linear = self._linear
-        given = [t for t, x in zip(tangents, self._inputs, strict=True) if has_tangents(x)]
-        if self._runs_as_program(given):
-            program = ClosedJaxpr(linear.jaxpr.with_constvars_as_inputs())
-            found = iter(bind_jit(program, "pushforward", [*linear.residuals, *given]))
-        else:
-            found = iter(evaluate(linear.jaxpr, linear.residuals, given))
-        return [
-            next(found) if nz else zero_tangent(o)
-            for nz, o in zip(linear.nonzero, linear.outs, strict=False)
-        ]
+        return self.map.push(self.residuals, tangents)
 
 
 def linearize_tree(
@@ -99,4 +120,4 @@ def linearize_tree(
     linear = linearize(flat, leaves, outputs=lambda: structures[0].num_leaves)
     count = structures[0].num_leaves
     aux = auxiliary[1].unflatten(linear.outs[count:]) if has_aux else None
-    return structures[0], aux, Pullback(linear._replace(outs=linear.outs[:count]), leaves)
+    return structures[0], aux, Pullback(linear, leaves)

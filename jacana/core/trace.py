@@ -93,10 +93,12 @@ class Tracer:
         raise errors.TracerArrayConversionError(self)
 
     def item(self) -> Any:
-        return self._concretize(errors.ConcretizationTypeError.of_item).item()
+        value = self._concretize(errors.ConcretizationTypeError.of_item)
+        return value.item() if hasattr(value, "item") else value
 
     def tolist(self) -> Any:
-        return self._concretize(errors.ConcretizationTypeError.of_tolist).tolist()
+        value = self._concretize(errors.ConcretizationTypeError.of_tolist)
+        return value.tolist() if hasattr(value, "tolist") else value
 
     def __hash__(self) -> int:
         raise TypeError(f"unhashable type: {type(self).__name__!r}")

@@ -156,7 +156,10 @@ def zero_of(aval: ShapedArray) -> Any:
     """The zero of a tangent aval; a NumPy array where its dtype is float0."""
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
-    return zeros(aval.shape, aval.dtype)
+    zero = zeros(aval.shape, aval.dtype)
+    if not aval.weak_type:
+        return zero
+    return ops.convert_element_type(zero, new_dtype=aval.dtype, weak_type=True)
 
 
 def jvp(
