@@ -1,5 +1,6 @@
 """jacana.lax: operations without promotion, one for each primitive, as in jax.lax."""
 
+from jacana.lax import linalg as linalg
 from jacana.lax.barriers import stop_gradient as stop_gradient
 from jacana.lax.comparison import (
     bitwise_and as bitwise_and,

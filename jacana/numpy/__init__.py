@@ -82,6 +82,7 @@ from jacana.numpy.differences import (
     trapezoid as trapezoid,
     unwrap as unwrap,
 )
+from jacana.numpy.einsum import einsum as einsum, einsum_path as einsum_path
 from jacana.numpy.elementwise import (
     abs as abs,
     absolute as absolute,
@@ -319,10 +320,13 @@ from jacana.numpy.products import (
     inner as inner,
     kron as kron,
     matmul as matmul,
+    matvec as matvec,
     outer as outer,
     tensordot as tensordot,
     trace as trace,
     vdot as vdot,
+    vecdot as vecdot,
+    vecmat as vecmat,
 )
 from jacana.numpy.quantiles import (
     median as median,

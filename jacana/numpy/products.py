@@ -1,12 +1,14 @@
-"""Products of arrays: dot, matmul, tensordot, and what is near them; factorisations are elsewhere."""
+"""Products of arrays: dot, matmul, tensordot, and what is near them; einsum has its own file."""
+
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from jacana import ops
-from jacana.core import dtypes
+from jacana.core import config, dtypes
 from jacana.core.values import aval_of
+from jacana.lax.contraction import canonical_precision
 from jacana.numpy.promotion import (
     broadcast_shape,
     broadcast_to,
@@ -28,14 +30,19 @@ def contract(
     """dot_general of operands that may differ in dtype; `preferred` is the result's dtype."""
     dtype, weak = result_type_of([aval_of(x), aval_of(y)])
     x, y = convert_array(x, dtype), convert_array(y, dtype)
-    out = dtypes.dtype(preferred) if preferred is not None else dtype
+    out = requested(preferred) if preferred is not None else dtype
     result = ops.dot_general(
-        x, y, dimension_numbers=(contracting, batch), precision=precision,
+        x, y, dimension_numbers=(contracting, batch), precision=canonical_precision(precision),
         preferred_element_type=out,
     )  # fmt: skip
     if weak and preferred is None:
         result = ops.convert_element_type(result, new_dtype=dtype, weak_type=True)
     return result
+
+
+def requested(dtype: Any) -> Any:
+    """The dtype that a caller prefers for a product."""
+    return dtypes.requested(dtype, config.current().enable_x64, "preferred_element_type")
 
 
 def convert_array(x: Any, dtype: Any) -> Any:
@@ -59,7 +66,7 @@ def dot(
 def multiply_all(a: Any, b: Any, preferred: Any = None) -> Any:
     a, b = promote_dtypes(a, b)
     product = ops.and_(a, b) if dtypes.is_bool(aval_of(a).dtype) else ops.mul(a, b)
-    return product if preferred is None else convert(product, dtypes.dtype(preferred))
+    return product if preferred is None else convert(product, requested(preferred))
 
 
 def check_contraction(function: str, a: Any, axis_a: int, b: Any, axis_b: int) -> None:
@@ -97,27 +104,100 @@ def matmul(
 def _batched_matmul(a: Any, b: Any, precision: Any, preferred: Any) -> Any:
     lead_a, lead_b = np.shape(a)[:-2], np.shape(b)[:-2]
     if np.ndim(b) <= 2:
-        axis = 0 if np.ndim(b) == 1 else 0
-        return contract(a, b, ((np.ndim(a) - 1,), (axis,)), ((), ()), precision, preferred)
+        return contract(a, b, ((np.ndim(a) - 1,), (0,)), ((), ()), precision, preferred)
     lead = broadcast_shape("matmul", lead_a, lead_b)
     n = len(lead)
-    vector_a = np.ndim(a) == 1
-    if vector_a:
+    if np.ndim(a) == 1:
         # (k) @ (..., k, n): contract with the second last axis, which leaves (n, ...) in front.
-        result = contract(a, b, ((0,), (np.ndim(b) - 2,)), ((), ()), precision, preferred)
-        return result
+        return contract(a, b, ((0,), (np.ndim(b) - 2,)), ((), ()), precision, preferred)
     a = broadcast_to(a, (*lead, *np.shape(a)[-2:]))
     b = broadcast_to(b, (*lead, *np.shape(b)[-2:]))
     batch = tuple(range(n))
     return contract(a, b, ((n + 1,), (n,)), (batch, batch), precision, preferred)
 
 
+def vecdot(
+    x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:  # fmt: skip
+    """The inner products of vectors along an axis, the first conjugated; other axes broadcast.
+
+    >>> vecdot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1])).tolist()
+    [3, 7]
+    """
+    check_operands("vecdot", x1, x2)
+    for x in (x1, x2):
+        if np.ndim(x) == 0:
+            raise ValueError("vecdot needs arrays of at least one axis, got a scalar.")
+    a = last_axis(conjugated(x1), canonical_axis(axis, np.ndim(x1), "vecdot"))
+    b = last_axis(x2, canonical_axis(axis, np.ndim(x2), "vecdot"))
+    check_contraction("vecdot", a, np.ndim(a) - 1, b, np.ndim(b) - 1)
+    return _over_last(a, 0, b, 0, precision, preferred_element_type)
+
+
+def matvec(x1: Any, x2: Any, /) -> Any:
+    """The products of matrices [..., m, n] with vectors [..., n]; axes before them broadcast.
+
+    >>> matvec(jnp.ones((2, 3)), jnp.arange(3)).tolist()
+    [3.0, 3.0]
+    """
+    check_operands("matvec", x1, x2)
+    _check_rank("matvec", x1, 2)
+    _check_rank("matvec", x2, 1)
+    check_contraction("matvec", x1, np.ndim(x1) - 1, x2, np.ndim(x2) - 1)
+    return _over_last(x1, 1, x2, 0)
+
+
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    """The products of vectors [..., n], conjugated, with matrices [..., n, m].
+
+    >>> vecmat(jnp.arange(2), jnp.ones((2, 3))).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    check_operands("vecmat", x1, x2)
+    _check_rank("vecmat", x1, 1)
+    _check_rank("vecmat", x2, 2)
+    check_contraction("vecmat", x1, np.ndim(x1) - 1, x2, np.ndim(x2) - 2)
+    return _over_last(conjugated(x1), 0, last_axis(x2, np.ndim(x2) - 2), 1)
+
+
+def _check_rank(function: str, x: Any, least: int) -> None:
+    if np.ndim(x) < least:
+        raise ValueError(f"{function} needs an array of at least {least} axes, got {aval_of(x)}.")
+
+
+def _over_last(
+    a: Any, free_a: int, b: Any, free_b: int, precision: Any = None, preferred: Any = None
+) -> Any:
+    """Products summed over the last axes; the axes before the free ones broadcast."""
+    shape_a, shape_b = np.shape(a), np.shape(b)
+    tail_a, tail_b = (s[len(s) - f - 1 :] for s, f in ((shape_a, free_a), (shape_b, free_b)))
+    lead_a, lead_b = shape_a[: len(shape_a) - free_a - 1], shape_b[: len(shape_b) - free_b - 1]
+    if not (lead_a and lead_b):
+        # One of them serves all of the other: no more than one contraction.
+        contracting = ((len(shape_a) - 1,), (len(shape_b) - 1,))
+        made = contract(a, b, contracting, ((), ()), precision, preferred)
+        if free_a and lead_b:
+            # (m, ...) to (..., m)
+            made = ops.transpose(made, permutation=(*range(1, np.ndim(made)), 0))
+        return made
+    lead = broadcast_shape("product", lead_a, lead_b)
+    n = len(lead)
+    a, b = broadcast_to(a, (*lead, *tail_a)), broadcast_to(b, (*lead, *tail_b))
+    batch = tuple(range(n))
+    contracting = ((n + free_a,), (n + free_b,))
+    return contract(a, b, contracting, (batch, batch), precision, preferred)
+
+
+def conjugated(x: Any) -> Any:
+    dtype = aval_of(x).dtype
+    return ops.conj(x, input_dtype=dtype) if dtypes.is_complex(dtype) else x
+
+
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The inner product of flattened arrays, the first conjugated."""
     check_operands("vdot", a, b)
-    if dtypes.is_complex(aval_of(a).dtype):
-        a = ops.conj(a)
-    a, b = flat(a), flat(b)
+    a, b = flat(conjugated(a)), flat(b)
     return dot(a, b, precision=precision, preferred_element_type=preferred_element_type)
 
 
@@ -243,8 +323,8 @@ def cross(
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = promote_dtypes(a, b)
-    a = _last(a, canonical_axis(axisa, np.ndim(a), "cross"))
-    b = _last(b, canonical_axis(axisb, np.ndim(b), "cross"))
+    a = last_axis(a, canonical_axis(axisa, np.ndim(a), "cross"))
+    b = last_axis(b, canonical_axis(axisb, np.ndim(b), "cross"))
     if np.shape(a)[-1] not in (2, 3) or np.shape(b)[-1] not in (2, 3):
         raise ValueError("Dimension must be either 2 or 3 for cross product")
     lead = broadcast_shape("cross", np.shape(a)[:-1], np.shape(b)[:-1])
@@ -266,7 +346,8 @@ def cross(
     return ops.transpose(result, permutation=tuple(order))
 
 
-def _last(x: Any, axis: int) -> Any:
+def last_axis(x: Any, axis: int) -> Any:
+    """x with one axis moved to the end."""
     order = [i for i in range(np.ndim(x)) if i != axis]
     return ops.transpose(x, permutation=(*order, axis))
 
