@@ -240,11 +240,15 @@ for dtype in DTYPES:
         made.smooth(0) if not hermitian_ else made.without("jvp")
 case(ops.pinv, normal(3, 4), exactly(1e-6), hermitian=False).within(ULPS, ULPS).smooth(0)
 case(ops.pinv, normal(0, 4), exactly(1e-6), hermitian=False).without("jvp")
-case(ops.det, normal(2, 3, 3)).within(ULPS, ULPS)
+for dtype in DTYPES:
+    for shape in ((2, 2), (2, 3, 3)):
+        case(ops.det, normal(*shape, dtype=dtype)).within(ULPS, ULPS)
+        case(ops.cofactors, normal(*shape, dtype=dtype)).within(ULPS, ULPS)
 case(ops.det, normal(0, 0))
 case(ops.det, normal(1, 1))
 for matrix in SINGULAR:
     case(ops.det, exactly(matrix)).without("compiled")
     case(ops.cofactors, exactly(matrix)).without("compiled")
-case(ops.cofactors, normal(2, 3, 3)).within(ULPS, ULPS)
+case(ops.det, normal(2, 5, 5)).within(ULPS, ULPS)
+case(ops.cofactors, normal(2, 5, 5)).within(ULPS, ULPS)
 case(ops.cofactors, normal(1, 1)).within(1)

@@ -110,7 +110,7 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
     Singular values up to rtol (10 max(m, n) epsilon) times the greatest count as zero. The
     derivative is that among matrices of the same rank.
 
-    >>> pinv(jnp.array([[1.0], [1.0]]))
+    >>> pinv(jnp.array([[1.0], [1.0]])).round(3)
     Array([[0.5, 0.5]], dtype=float32)
     """
     a = matrix("pinv", a)

@@ -31,11 +31,14 @@ from jacana.ops.linalg.matrices import (
     upper_part,
 )
 from jacana.ops.linalg.qr import packed_qr
-from jacana.ops.lowering import Build, Tensor
+from jacana.ops.lowering import Build, Tensor, Value
 from jacana.ops.shape import reshape_to
 
 # Sums of abs(log2) of the pivots up to here: no product of some of them leaves the normal numbers.
 PRODUCT_RANGE = {"float32": 120.0, "float64": 1000.0}
+
+# Up to this size determinants and cofactors are computed as the polynomials they are.
+POLYNOMIAL = 3
 
 
 class Det(MatrixFunction):
@@ -55,7 +58,31 @@ class Det(MatrixFunction):
         return ops.reduce_sum(ops.mul(t, ops.cofactors(a)), axes=(rank - 2, rank - 1))
 
     def lower(self, build: Build, a: Tensor) -> Tensor:
-        return build.compose(determinant, a)  # type: ignore[no-any-return]
+        n = a.shape[-1]
+        if not 1 <= n <= POLYNOMIAL:
+            return build.compose(determinant, a)  # type: ignore[no-any-return]
+
+        def element(*i: Any) -> Value:
+            if n == 1:
+                return a[(*i, 0, 0)]
+            total: Any = a[(*i, 0, 0)] * cofactor(a, i, 0, 0)  # type: ignore[operator]
+            for j in range(1, n):
+                total = total + a[(*i, 0, j)] * cofactor(a, i, 0, j)
+            return total  # type: ignore[no-any-return]
+
+        return build.compute(a.shape[:-2], a.dtype, element, [a])
+
+
+def cofactor(a: Tensor, lead: Any, i: Any, j: Any) -> Any:
+    """The cofactor at a row and a column of a matrix of size 2 or 3, as a polynomial."""
+    if a.shape[-1] == 2:
+        minor: Any = a[(*lead, 1 - i, 1 - j)]
+        return minor if (i + j) % 2 == 0 else -minor
+
+    def at(k: int, l: int) -> Any:
+        return a[(*lead, (i + k) % 3, (j + l) % 3)]
+
+    return at(1, 1) * at(2, 2) - at(1, 2) * at(2, 1)
 
 
 def determinant(a: Any) -> Any:
@@ -105,6 +132,19 @@ class Cofactors(MatrixFunction):
         return each(one, a)[0]
 
     def jvp(self, i: int, t: Any, out: Any, a: Any) -> Any:
+        n = np.shape(a)[-1]
+        if n < 2:
+            return None
+        if n == 2:
+            turned = ops.rev(t, dimensions=(np.ndim(t) - 2, np.ndim(t) - 1))
+            return chosen(compared(np.shape(t), 0, ops.eq), turned, ops.neg(turned))
+        if n == 3:
+            made = ops.mul(rolled(t, 1, 1), rolled(a, 2, 2))
+            for first, sign in (((2, 2), 1), ((1, 2), -1), ((2, 1), -1)):
+                second = tuple(3 - k for k in first)
+                term = ops.mul(rolled(t, *first), rolled(a, *second))
+                made = ops.add(made, term) if sign > 0 else ops.sub(made, term)
+            return made
         # In the bases of u and v the matrix is diagonal, and so simple are its minors.
         s, u, vh = ops.svd(a)
         x = matmul(adjoint(u), matmul(t, adjoint(vh)))
@@ -123,11 +163,35 @@ class Cofactors(MatrixFunction):
     def lower(self, build: Build, a: Tensor) -> Tensor:
         if a.shape[-1] <= 1 or 0 in a.shape:
             return build.compute(a.shape, a.dtype, lambda *i: build.const(1, a.dtype))
+        if a.shape[-1] <= POLYNOMIAL:
+            return small_cofactors(build, a)
         packed, taus, pivots = packed_qr(build, a, pivoting=True)
         params = (int(np.prod(a.shape[:-2])), a.shape[-1], a.shape[-1], taus.shape[-1])
         spec = (a.shape, a.dtype)
         (q,) = build.library("householder_product", [spec], [packed, taus], params, a.dtype)
         return build.compose(from_pivoted_qr, packed, q, taus, pivots)  # type: ignore[no-any-return]
+
+
+def small_cofactors(build: Build, a: Tensor) -> Tensor:
+    def element(*i: Any) -> Value:
+        *lead, row, column = i
+        if a.shape[-1] == 3:
+            return cofactor(a, lead, row, column)  # type: ignore[no-any-return]
+        minor: Any = a[(*lead, 1 - row, 1 - column)]
+        return build.select(row.eq(column), minor, -minor)
+
+    return build.compute(a.shape, a.dtype, element, [a])
+
+
+def rolled(x: Any, rows: int, columns: int) -> Any:
+    """x[(i + rows) % 3, (j + columns) % 3] at (i, j), for matrices of size 3."""
+    every, axis = slice(0, 3), np.ndim(x) - 1
+    x = ops.concatenate(
+        block(x, slice(rows, 3), every), block(x, slice(0, rows), every), dimension=axis - 1
+    )
+    return ops.concatenate(
+        block(x, every, slice(columns, 3)), block(x, every, slice(0, columns)), dimension=axis
+    )
 
 
 def products_without_two(s: Any, dtype: Any) -> Any:
