@@ -145,8 +145,13 @@ def enclosed(opening: str, items: Sequence[Doc], closing: str) -> Doc:
     return Group([opening, Nest(2, [Break(""), joined(items, Break(" "))]), Break(""), closing])
 
 
+def equation_text(eqn: JaxprEqn, names: Names) -> str:
+    """The text of an equation."""
+    return layout(equation_doc(eqn, names))
+
+
 def _show_equation(eqn: JaxprEqn) -> str:
-    return layout(equation_doc(eqn, Names()))
+    return equation_text(eqn, Names())
 
 
 # Programs print themselves by this module, which is built on theirs.
