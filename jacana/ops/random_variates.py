@@ -63,11 +63,12 @@ class RandomGamma(Counting):
     def reference(self, keys: Any, a: Any, *, log_space: bool, partitionable: bool) -> Any:
         shape = np.broadcast_shapes(np.shape(keys), np.shape(a))
         wide = computed_type(np.asarray(a).dtype)
-        key = tuple([np.broadcast_to(w, shape) for w in words_of(keys)])
+        first, second = words_of(keys)
+        key = np.broadcast_to(first, shape), np.broadcast_to(second, shape)
         a_wide = np.broadcast_to(np.asarray(a).astype(wide), shape)
+        m = InNumPy(partitionable)
         with np.errstate(all="ignore"):
-            made = gamma(InNumPy(partitionable), key, a_wide, wide, log_space)  # type: ignore[arg-type]
-        return made.astype(np.asarray(a).dtype)
+            return gamma(m, key, a_wide, wide, log_space).astype(np.asarray(a).dtype)
 
     def jvp(
         self, i: int, t: Any, out: Any, keys: Any, a: Any, *, log_space: bool, partitionable: bool
@@ -185,7 +186,7 @@ def paired_positions(at: Any, count: int, dtype: Any) -> tuple[Any, Any, Any]:
         return at, at + np.uint32(count), np.asarray(True)
     half = np.uint32((count + 1) // 2)
     is_first = at < half
-    first = np.where(is_first, at, at - half).astype(np.uint32)
+    first = at - np.where(is_first, np.uint32(0), half)
     second = first + half
     return first, np.where(second < count, second, 0).astype(np.uint32), is_first
 

@@ -22,6 +22,11 @@ State = tuple[Any, ...]
 LIMIT = 4096
 
 
+def type_of(x: Any) -> str:
+    """The kernel type of an expression or array."""
+    return str(x.dtype) if isinstance(x, np.ndarray | np.generic) else str(x.type)
+
+
 class Place(NamedTuple):
     """Where an element counts in the array that is drawn for a key: the words that are hashed.
 
@@ -228,13 +233,14 @@ def positive_cube_root(m: Arithmetic, key: Key, c: Any, type: str) -> tuple[Any,
 
 def poisson_by_products(m: Arithmetic, key: Key, place: Place, lam: Any) -> Any:
     """How many uniform numbers' product stays above exp(-lam), as a float: Knuth's method."""
+    type = type_of(lam)
 
     def going(k: Any, l: Any, count: Any, total: Any, lam: Any, *at: Any) -> Any:
         return total > -lam
 
     def step(k: Any, l: Any, count: Any, total: Any, lam: Any, *at: Any) -> State:
         after, used = m.children((k, l), 2)
-        return *after, count + 1, total + m.log(m.uniform(used, Place(*at), "float32"))
+        return *after, count + 1, total + m.log(m.uniform(used, Place(*at), type))
 
     init = (*key, m.const(lam, 0), m.const(lam, 0))
     return m.iterate(going, step, init, (lam, *place))[2] - 1
@@ -264,7 +270,7 @@ def poisson_candidate(m: Arithmetic, u: Any, v: Any, *constants: Any) -> tuple[A
 
 def binomial_by_gaps(m: Arithmetic, key: Key, place: Place, n: Any, p: Any) -> Any:
     """How many geometric gaps between successes fit into n trials, for n p up to 10."""
-    type = "float64" if is_double(n) else "float32"
+    type = type_of(n)
 
     def going(k: Any, l: Any, count: Any, total: Any, n: Any, scale: Any, *at: Any) -> Any:
         return total <= n
@@ -277,10 +283,6 @@ def binomial_by_gaps(m: Arithmetic, key: Key, place: Place, n: Any, p: Any) -> A
     init = (*key, m.const(n, 0), m.const(n, 0))
     consts = (n, m.log1p(-p), *place)
     return m.iterate(going, step, init, consts)[2] - 1
-
-
-def is_double(x: Any) -> bool:
-    return str(getattr(x, "type", None) or x.dtype) == "float64"
 
 
 def binomial_constants(m: Arithmetic, n: Any, p: Any) -> State:
@@ -368,7 +370,7 @@ def one_round(
 ) -> tuple[Key, Any, Any]:
     """The key of the next round, and this round's candidate and whether it is accepted."""
     at, constants = rest[:3], rest[3:]
-    type = "float64" if is_double(constants[0]) else "float32"
+    type = type_of(constants[0])
     after, *used = m.children(key, 3)
     u, v = (m.uniform(k, Place(*at), type) for k in used)
     made, accepted = candidate(m, u, v, *constants)
