@@ -38,19 +38,7 @@ def vmap(
     Array([3., 3.], dtype=float32)
     """
     check_callable(fun, "vmap")
-    if isinstance(in_axes, list):
-        in_axes = tuple(in_axes)
-    if not (in_axes is None or isinstance(in_axes, int | tuple)):
-        raise TypeError(
-            f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
-            f"positional arguments passed to the function, but got {in_axes}."
-        )
-    for leaf in tree.leaves(in_axes):
-        if not isinstance(leaf, int):
-            raise TypeError(
-                f"vmap in_axes must be an int, None, or (nested) container with those types as "
-                f"leaves, but got {in_axes}."
-            )
+    in_axes = _checked_in_axes(in_axes)
 
     @functools.wraps(fun, assigned=("__name__", "__qualname__", "__doc__", "__module__"))
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -84,6 +72,24 @@ def vmap(
         return structures[0].unflatten(results)
 
     return mapped
+
+
+def _checked_in_axes(in_axes: Any) -> Any:
+    """in_axes with lists as tuples; TypeError if an entry is not an int or None."""
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not (in_axes is None or isinstance(in_axes, int | tuple)):
+        raise TypeError(
+            f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
+            f"positional arguments passed to the function, but got {in_axes}."
+        )
+    for leaf in tree.leaves(in_axes):
+        if not isinstance(leaf, int):
+            raise TypeError(
+                f"vmap in_axes must be an int, None, or (nested) container with those types as "
+                f"leaves, but got {in_axes}."
+            )
+    return in_axes
 
 
 def _canonical(x: Any, axis: int | None) -> int | None:

@@ -167,8 +167,14 @@ class Function(Elementwise):
 
 
 def like(value: complex, x: Any) -> Any:
-    """A scalar of x's dtype, which programs hold as a literal."""
-    return aval_of(x).dtype.type(value)
+    """A scalar of x's dtype, weakly typed if x is, which programs hold as a literal."""
+    aval = aval_of(x)
+    scalar = aval.dtype.type(value)
+    if aval.weak_type:
+        weak = scalar.item()
+        if aval_of(weak).dtype == aval.dtype:
+            return weak
+    return scalar
 
 
 def spread(t: Any, out: Any) -> Any:

@@ -48,8 +48,8 @@ class IntegerPow(Elementwise):
     def jvp(self, i: int, t: Any, out: Any, x: Any, *, y: int) -> Any:
         if y == 0:
             return None
-        slope = ops.mul(like(y, x), ops.integer_pow(x, y=y - 1))
-        return ops.mul(t, slope)
+        power = x if y == 2 else ops.integer_pow(x, y=y - 1)
+        return ops.mul(t, ops.mul(like(y, x), power))
 
     def element(self, x: Any, *, y: int) -> Any:
         re = x.re if isinstance(x, Complex) else x
