@@ -10,11 +10,13 @@ from jacana.core.avals import ShapedArray
 from jacana.core.evaluate import evaluate, evaluate_reference
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.primitive import Inapplicable, Linear, Primitive
+from jacana.core.trace import Tracer
 from jacana.ops.shape import zeros
 from jacana.transforms.batch import BatchTrace, batch, batch_program, to_axis
 from jacana.transforms.derived import closed, evaluated, kept
+from jacana.transforms.eager_tape import EagerTape
 from jacana.transforms.jvp import has_tangents, jvp_program
-from jacana.transforms.linearize import linearize_programs
+from jacana.transforms.linearize import Tape, linearize_programs
 from jacana.transforms.transpose import transpose_program
 
 Branches = tuple[ClosedJaxpr, ...]
@@ -153,7 +155,10 @@ def chosen_or_stopped(mask: Any, x: Any) -> Any:
     """x, whose derivative is zero where the mask is false."""
     if not has_tangents(x):
         return x
-    return ops.select_n(spread_like(mask, x), ops.stop_gradient(x), x)
+    # Tangents of elements that another branch gets are zero; values stay what they are.
+    is_tangent = isinstance(x, Tracer) and isinstance(x._trace, Tape | EagerTape)
+    other = zeros(np.shape(x), x.dtype) if is_tangent else ops.stop_gradient(x)
+    return ops.select_n(spread_like(mask, x), other, x)
 
 
 def spread_like(mask: Any, x: Any) -> Any:

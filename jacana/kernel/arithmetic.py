@@ -186,7 +186,8 @@ def _make_odd(rounded: Array, error: Array) -> Array:
     step = np.where((error > 0) == (rounded > 0), 1, -1).astype(bits.dtype)
     move = (error != 0) & (bits & 1 == 0) & np.isfinite(rounded)
     made: Array = (bits + np.where(move, step, 0).astype(bits.dtype)).view(rounded.dtype)
-    return made
+    least = np.copysign(np.finfo(rounded.dtype).smallest_subnormal, error)
+    return np.where((rounded == 0) & (error != 0), least.astype(rounded.dtype), made)
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:

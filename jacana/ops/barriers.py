@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from jacana.ops.families import ANY, Elementwise, not_differentiable
+from jacana.ops.families import ANY, Elementwise, not_differentiable, not_linear
 
 
 class StopGradient(Elementwise):
@@ -13,13 +13,10 @@ class StopGradient(Elementwise):
     name = "stop_gradient"
     kinds = ANY
     jvp = not_differentiable
+    transpose = not_linear
 
     def reference(self, x: Any) -> Any:
         return np.array(x)
-
-    def transpose(self, ct: Any, x: Any) -> list[Any]:
-        # It stands before tangents only where a mask discards what comes of them.
-        return [None]
 
     def element(self, x: Any) -> Any:
         return x

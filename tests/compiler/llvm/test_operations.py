@@ -146,8 +146,9 @@ def test_float64_to_bfloat16(rng):
     with w.loop(w.index(len(x)), "vector", True) as i:
         w.store(result, i, w.graph.load(buffer, i).convert("bfloat16"))
     run(compiled(w.kernel()), w.arrays, w.param_values, 0, len(x))
+    # ml_dtypes itself rounds twice in some versions.
     with np.errstate(all="ignore"):
-        same(w.arrays[1], x.astype(ml_dtypes.bfloat16), "bfloat16")
+        same(w.arrays[1], arithmetic.convert(x, "float64", "bfloat16"), "bfloat16")
 
 
 @pytest.mark.parametrize("type", ["int64", "uint64", "index"])
