@@ -52,9 +52,14 @@ class LinearMap:
     def _runs_as_program(self) -> bool:
         """Whether it runs as one compiled program, not equation by equation.
 
-        Staged code shows the equations.
+        Staged code shows the equations; and a form that was never met before may never be met
+        again, so compiling it could cost more than it saves.
         """
-        return self._is_shared and not isinstance(current(), JaxprTrace)
+        if not self._is_shared or isinstance(current(), JaxprTrace):
+            return False
+        uses: int = self._jaxpr.derived.get("uses", 0)
+        self._jaxpr.derived["uses"] = uses + 1
+        return uses > 0
 
     def push(self, residuals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
         """Tangents of the outputs from those of the inputs."""

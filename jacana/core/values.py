@@ -54,11 +54,11 @@ def _numpy_aval(value: np.ndarray | np.generic) -> ShapedArray:
 
 
 def _scalar_rule(kind: type) -> Callable[[Any], ShapedArray]:
-    def rule(value: Any) -> ShapedArray:
-        dtype = dtypes.python_scalar_dtype(kind, config.current().enable_x64)
-        return ShapedArray((), dtype, kind is not bool)
-
-    return rule
+    avals = {
+        x64: ShapedArray((), dtypes.python_scalar_dtype(kind, x64), kind is not bool)
+        for x64 in (False, True)
+    }
+    return lambda value: avals[config.current().enable_x64]
 
 
 _scalar_kinds = [(k, _scalar_rule(k)) for k in (bool, int, float, complex)]
