@@ -18,6 +18,7 @@ from jacana.numpy.promotion import (
     literal,
     normalized_axes,
     normalized_axis,
+    promote_dtypes,
 )
 from jacana.numpy.reductions import cumsum, sum as sum_of
 from jacana.numpy.selection import where
@@ -105,8 +106,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
 
 def _slope(x: Any, d: int, step: Any) -> Any:
     n = x.shape[d]
-    rise = ops.sub(part(x, d, 1, n), part(x, d, 0, n - 1))
     if np.ndim(step) == 0:
+        rise = ops.sub(part(x, d, 1, n), part(x, d, 0, n - 1))
         h = convert(step, x.dtype)
         central = ops.add(part(rise, d, 1, n - 1), part(rise, d, 0, n - 2))
         middle = divide(central, multiply(h, literal(2, x)))
@@ -115,7 +116,9 @@ def _slope(x: Any, d: int, step: Any) -> Any:
     at = as_array("gradient", step)
     if at.shape != (n,):
         raise ValueError(f"Spacing arrays must be of length {n} as the axis, got {at.shape}.")
-    h = convert(diff(at), x.dtype)
+    x, at = promote_dtypes(x, at)
+    rise = ops.sub(part(x, d, 1, n), part(x, d, 0, n - 1))
+    h = diff(at)
     lower, upper = (_along(v, d, x.ndim) for v in (part(h, 0, 0, n - 2), part(h, 0, 1, n - 1)))
     left, right = part(rise, d, 0, n - 2), part(rise, d, 1, n - 1)
     # The parabola through three unevenly spaced points.

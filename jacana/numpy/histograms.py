@@ -82,7 +82,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     found = inexact_dtype(x.dtype)
     if np.ndim(bins) == 1:
         edges = as_array("histogram_bin_edges", np.asarray(bins) if _is_list(bins) else bins)
-        return convert(edges, inexact_dtype(edges.dtype))
+        return convert(edges, found)
     if range is None and x.size == 0:
         low, high = literal(0, zeros((), found)), literal(1, zeros((), found))
     elif range is None:
@@ -184,7 +184,7 @@ def histogramdd(
     shape = tuple(e.shape[0] + 1 for e in edges)
     flat = ravel_multi_index(places, shape, mode="clip")
     weight = (
-        broadcast_to(literal(1, columns[0]), flat.shape)
+        broadcast_to(index_dtype().type(1), flat.shape)
         if weights is None
         else as_array("histogramdd", weights)
     )

@@ -18,7 +18,7 @@ from jacana.numpy.promotion import (
     promote_dtypes,
 )
 from jacana.numpy.selection import where
-from jacana.numpy.sorting import argsort, index_dtype, searchsorted
+from jacana.numpy.sorting import argsort, searchsorted
 
 
 def interp(
@@ -73,9 +73,9 @@ def _between(at: Any, points: Any, values: Any, left: Any, right: Any) -> Any:
     shape = at.shape
     flat = reshape(at, (at.size,))
     n = points.shape[0]
-    one = index_dtype().type(1)
-    upper = ops.clamp(one, searchsorted(points, flat, side="right"), index_dtype().type(n - 1))
-    lower = ops.sub(upper, one)
+    place = searchsorted(points, flat, side="right")
+    upper = ops.clamp(literal(1, place), place, literal(n - 1, place))
+    lower = ops.sub(upper, literal(1, upper))
     x0, x1 = take_rows(points, lower, 0), take_rows(points, upper, 0)
     f0, f1 = take_rows(values, lower, 0), take_rows(values, upper, 0)
     width, offset = ops.sub(x1, x0), ops.sub(flat, x0)
@@ -115,15 +115,13 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     if edges.ndim != 1:
         raise ValueError(f"digitize: bins must be a 1-dimensional array; got {edges.aval}")
     if edges.shape[0] == 0:
-        zero = index_dtype().type(0)
+        zero = np.int32(0)
         return ops.broadcast_in_dim(zero, shape=x.shape, broadcast_dimensions=())
     n = edges.shape[0]
     rising = searchsorted(edges, x, side="left" if right else "right")
     reversed_edges = ops.rev(edges, dimensions=(0,))
     counted = searchsorted(reversed_edges, x, side="left" if right else "right")
-    falling = ops.sub(
-        ops.broadcast_in_dim(index_dtype().type(n), shape=x.shape, broadcast_dimensions=()), counted
-    )
+    falling = subtract(literal(n, counted), counted)
     first, last = (
         ops.slice(edges, start_indices=(k,), limit_indices=(k + 1,), strides=None)
         for k in (0, n - 1)

@@ -138,8 +138,8 @@ def _quantile(
     if method not in METHODS:
         raise ValueError(f"method can only be one of {', '.join(METHODS)}, got {method!r}.")
     x = as_array(name, a)
-    x, parts = promote_dtypes(convert(x, inexact_dtype(x.dtype)), q)
     found = inexact_dtype(x.dtype)
+    x, parts = promote_dtypes(convert(x, found), q)
     if dtypes.is_complex(found):
         raise ValueError(
             f"{name} does not support complex input, as the operation is poorly defined."

@@ -147,11 +147,11 @@ def searchsorted(
         x = x[sorter]
     shape, n = query.shape, x.shape[0]
     x, query = _promoted(x, query)
-    return _search(x, query, side) if n else _zeros(shape)
+    return _search(x, query, side) if n else _filled(0, dtypes.int32, shape)
 
 
-def _zeros(shape: tuple[int, ...]) -> Any:
-    return ops.broadcast_in_dim(index_dtype().type(0), shape=shape, broadcast_dimensions=())
+def _filled(value: int, dtype: Any, shape: tuple[int, ...]) -> Any:
+    return ops.broadcast_in_dim(dtype.type(value), shape=shape, broadcast_dimensions=())
 
 
 def _promoted(x: Any, query: Any) -> tuple[Any, Any]:
@@ -166,9 +166,8 @@ def _promoted(x: Any, query: Any) -> tuple[Any, Any]:
 def _search(x: Any, query: Any, side: str) -> Any:
     """Bisection, all queries at once, in as many steps as the length has bits."""
     n, shape = x.shape[0], query.shape
-    dtype = index_dtype()
-    low = _zeros(shape)
-    high = ops.broadcast_in_dim(dtype.type(n), shape=shape, broadcast_dimensions=())
+    dtype: Any = dtypes.int32 if n < 2**31 else dtypes.int64
+    low, high = _filled(0, dtype, shape), _filled(n, dtype, shape)
     for _ in range(n.bit_length()):
         middle = ops.add(low, ops.div(ops.sub(high, low), dtype.type(2)))
         element = _element(x, middle)

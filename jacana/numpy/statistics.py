@@ -57,6 +57,8 @@ def cov(
     if ddof is None:
         ddof = 0 if bias else 1
     weight = _weights(x, fweights, aweights)
+    if weight is not None:
+        x, weight = promote_dtypes(x, weight)
     n = x.shape[1]
     if weight is None:
         mean, total = average(x, 1), literal(n, real(x))
@@ -96,7 +98,7 @@ def _weights(x: Any, fweights: Any, aweights: Any) -> Any:
             raise RuntimeError(f"incompatible numbers of samples and {name}")
         if name == "fweights" and not dtypes.is_integer(w.dtype):
             raise TypeError("fweights must be integer.")
-        w = convert(w, dtypes.real_dtype(x.dtype))
+        w = convert(w, dtypes.real_dtype(x.dtype)) if name == "fweights" else w
         weight = w if weight is None else multiply(weight, w)
     return weight
 
