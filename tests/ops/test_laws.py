@@ -34,7 +34,4 @@ def needs(primitive, law):
 
 # Their rules say that there is no derivative. random_gamma's keeps the quantile of a sample, which
 # differences of samples do not: tests/random holds it to that.
-WITHOUT_DERIVATIVE = {
-    "igamma_grad_a", "random_gamma_grad", "householder_product", "hessenberg", "schur",
-    "tridiagonal", "random_gamma",
-}
+WITHOUT_DERIVATIVE = {"igamma_grad_a", "random_gamma_grad", "random_gamma"}

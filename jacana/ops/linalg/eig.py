@@ -168,8 +168,7 @@ class Schur(WithDefaults, Factorization):
 
         return each(one, a)
 
-    def jvp(self, i: int, t: Any, out: Any, a: Any, **params: Any) -> Any:
-        raise NotImplementedError(without_derivative(self.name))
+    jvp = without_derivative
 
     def lower(
         self, build: Build, a: Tensor, *, compute_schur_vectors: bool, **params: Any

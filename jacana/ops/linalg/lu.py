@@ -9,7 +9,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
-from jacana.core.primitive import Inapplicable, Primitive
+from jacana.core.primitive import Primitive
 from jacana.core.values import aval_of
 from jacana.kernel.build import Writer
 from jacana.ops.families import align_batch, is_linear, like, not_differentiable, not_linear
@@ -137,7 +137,7 @@ class LUFactors(LU):
     """
 
     name = "lu_factors"
-    jvp = Inapplicable("lu_solve is differentiated in the matrix itself")
+    jvp = not_differentiable
 
     def type_rule(self, a: ShapedArray) -> tuple[ShapedArray, ...]:
         check_matrix(self.name, a, square=True)

@@ -8,6 +8,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
+from jacana.core.primitive import Inapplicable
 from jacana.core.values import aval_of
 from jacana.kernel.expr import Expr
 from jacana.ops.families import like
@@ -36,6 +37,11 @@ from jacana.ops.linalg.matrices import (
 )
 from jacana.ops.lowering import Build, Tensor, Value
 from jacana.ops.params import WithDefaults
+
+
+without_derivative = Inapplicable(
+    "differentiate qr, eigh or svd instead, or give a rule with jax.custom_jvp"
+)
 
 
 class QR(WithDefaults, Factorization):
@@ -219,18 +225,10 @@ class HouseholderProduct(MatrixFunction):
 
         return each(one, a, taus, ranks=(2, 1))[0]
 
-    def jvp(self, i: int, t: Any, out: Any, a: Any, taus: Any) -> Any:
-        raise NotImplementedError(without_derivative(self.name))
+    jvp = without_derivative
 
     def lower(self, build: Build, a: Tensor, taus: Tensor) -> Tensor:
         return orthonormal(build, a, taus, a.shape[-1])
-
-
-def without_derivative(name: str) -> str:
-    return (
-        f"Differentiation rule for '{name}' is not there. Differentiate qr, eigh or svd instead, "
-        f"or give a rule with jax.custom_jvp."
-    )
 
 
 class Hessenberg(Factorization):
@@ -255,8 +253,7 @@ class Hessenberg(Factorization):
 
         return each(one, a)
 
-    def jvp(self, i: int, t: Any, out: Any, a: Any) -> Any:
-        raise NotImplementedError(without_derivative(self.name))
+    jvp = without_derivative
 
     def lower(self, build: Build, a: Tensor) -> list[Tensor]:
         specs = [(x.shape, x.dtype) for x in self.type_rule(ShapedArray(a.shape, a.dtype))]
@@ -292,8 +289,7 @@ class Tridiagonal(WithDefaults, Factorization):
 
         return each(one, a)
 
-    def jvp(self, i: int, t: Any, out: Any, a: Any, *, lower: bool) -> Any:
-        raise NotImplementedError(without_derivative(self.name))
+    jvp = without_derivative
 
     def lower(self, build: Build, a: Tensor, *, lower: bool) -> list[Tensor]:
         types = self.type_rule(ShapedArray(a.shape, a.dtype))
