@@ -1,4 +1,5 @@
 """Distributions of counts that are drawn by rejection: Poisson, binomial, multinomial."""
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -6,7 +7,9 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.values import aval_of
+from jacana.lax import cond
 from jacana.numpy import elementwise as jnp
+from jacana.numpy.creation import zeros_like
 from jacana.numpy.floats import isinf, isnan
 from jacana.numpy.joining import stack
 from jacana.numpy.promotion import (
@@ -16,7 +19,7 @@ from jacana.numpy.promotion import (
     inexact_dtype,
     result_type_of,
 )
-from jacana.numpy.reductions import cumsum, max as max_of
+from jacana.numpy.reductions import any as any_of, cumsum, max as max_of
 from jacana.numpy.selection import clip, where
 from jacana.random.keys import check_key, split_of
 from jacana.random.program import (
@@ -57,16 +60,25 @@ def _poisson(key: Any, lam: Any, *, shape: Shape, dtype: Any) -> Any:
     is_small = jnp.logical_or(isnan(lam), ops.lt(lam, np.float32(10)))
     small = ops.random_poisson_by_products(key, where(is_small, lam, np.float32(0)))
     large_lam = where(is_small, np.float32(1e5), lam)
-    # Every element goes through the rounds until all have accepted once.
-    rounds = max_rounds(ops.random_poisson_rounds(key, large_lam))
-    large = ops.random_poisson(key, large_lam, rounds)
+
+
+    def by_rejection(lam: Any) -> Any:
+        # Every element goes through the rounds until all have accepted once.
+        rounds = max_of(ops.random_poisson_rounds(key, lam))
+        return ops.random_poisson(key, lam, rounds)
+
+    large = drawn_if_any(ops.not_(is_small), by_rejection, large_lam)
     drawn = convert(where(is_small, small, large), dtype)
     drawn = where(ops.eq(lam, np.float32(0)), dtype.type(0), drawn)
     return where(endless, dtype.type(dtypes.iinfo(dtype).max), drawn)
 
 
-def max_rounds(rounds: Any) -> Any:
-    return max_of(rounds) if rounds.size else literal(0, rounds.dtype)
+def drawn_if_any(wanted: Any, draw: Callable[..., Any], *parameters: Any) -> Any:
+    """draw(*parameters) if any element is wanted, else zeros."""
+    like = parameters[0]
+    if not like.size:
+        return like
+    return cond(any_of(wanted), draw, lambda *xs: zeros_like(xs[0]), *parameters)
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
@@ -113,8 +125,12 @@ def binomial_of(key: Any, n: Any, p: Any) -> Any:
     whole = ops.floor(n)
     small = ops.random_binomial_by_gaps(key, where(is_small, whole, number(0)), q)
     large_n, large_q = where(is_small, number(1e4), whole), where(is_small, number(0.5), q)
-    rounds = max_rounds(ops.random_binomial_rounds(key, large_n, large_q))
-    large = ops.random_binomial(key, large_n, large_q, rounds)
+
+    def by_rejection(n: Any, q: Any) -> Any:
+        rounds = max_of(ops.random_binomial_rounds(key, n, q))
+        return ops.random_binomial(key, n, q, rounds)
+
+    large = drawn_if_any(ops.not_(is_small), by_rejection, large_n, large_q)
     invalid = jnp.logical_or(bad_n, bad_q)
     drawn = where(invalid, number(np.nan), where(is_small, small, large))
     drawn = where(jnp.logical_and(endless, ops.not_(invalid)), number(np.inf), drawn)

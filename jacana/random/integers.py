@@ -5,7 +5,6 @@ import numpy as np
 
 from jacana import ops
 from jacana.core import config, dtypes
-from jacana.core.trace import is_eager
 from jacana.core.values import aval_of
 from jacana.numpy import elementwise as jnp
 from jacana.numpy.promotion import broadcast_to, check_operands, convert
@@ -14,6 +13,7 @@ from jacana.random.keys import bits_of, check_key, pair_of
 from jacana.random.normal import signs_of
 from jacana.random.program import (
     Shape,
+    as_operand,
     canonical_shape,
     float_dtype,
     int_dtype,
@@ -24,7 +24,6 @@ from jacana.random.program import (
     spread,
 )
 from jacana.random.uniform import two_uniforms, unit_uniform
-from jacana.runtime.array import to_array
 
 
 def randint(
@@ -54,7 +53,7 @@ def randint(
     bounds = [bounded(minval, drawn, info.min, info.max), bounded(maxval, drawn, info.min, last)]
     if drawn == dtype:
         beyond = is_beyond(maxval, info.max)
-        bounds += [] if beyond is False else [to_array(beyond) if is_eager() else beyond]
+        bounds += [] if beyond is False else [as_operand(beyond)]
     return _randint(key, *bounds, shape=shape, drawn=drawn, dtype=dtype)
 
 
@@ -67,8 +66,7 @@ def bounded(bound: Any, dtype: Any, smallest: int, largest: int) -> Any:
                 raise OverflowError(
                     f"Python integer {bound} is too large to convert to {wide.dtype}"
                 )
-        found = dtype.type(max(smallest, min(int(bound), largest)))
-        return to_array(found) if is_eager() else found
+        return as_operand(dtype.type(max(smallest, min(int(bound), largest))))
     own = aval_of(bound).dtype
     if not dtypes.is_integer(own):
         return convert(bound, dtype)

@@ -7,10 +7,10 @@ import numpy as np
 
 from jacana.api.jit import jit
 from jacana.core import config, dtypes
-from jacana.core.trace import is_eager
-from jacana.numpy.promotion import broadcast_to, check_operands, convert
+from jacana.core.trace import Tracer, is_eager
+from jacana.numpy.promotion import broadcast_to, check_operands, constant, convert
 from jacana.random.keys import as_keys
-from jacana.runtime.array import to_array
+from jacana.runtime.array import Array, to_array
 
 Shape = tuple[int, ...]
 
@@ -75,19 +75,25 @@ def literal(value: float, dtype: Any) -> Any:
 def parameter(value: Any, dtype: Any, function: str) -> Any:
     """A distribution's parameter as an array of the dtype."""
     check_operands(function, value)
-    value = convert(value, dtype)
-    return to_array(value) if is_eager() else value
+    return as_operand(convert(value, dtype))
+
+
+def as_operand(value: Any) -> Any:
+    """What a program is called with: in eager mode an array, which is kept for scalars."""
+    if isinstance(value, Array | Tracer) or not is_eager():
+        return value
+    return to_array(value) if isinstance(value, np.ndarray) else constant(value, None)
 
 
 def joint_shape(shape: Any, *parameters: Any) -> Shape:
     """The result's shape: the one given, or the parameters' own; ValueError if they do not fit."""
-    shapes = [np.shape(p) for p in parameters]
+    shapes = [s for p in parameters if (s := np.shape(p))]
     if shape is None:
         return broadcast_shapes(*shapes)
     given = canonical_shape(shape)
-    if broadcast_shapes(given, *shapes) != given:
+    if shapes and broadcast_shapes(given, *shapes) != given:
         raise ValueError(
-            f"shape {given} is not what parameters of shapes {', '.join(map(str, shapes))} "
+            f"the shape {given} is not what parameters of shapes {', '.join(map(str, shapes))} "
             f"broadcast to. Give a shape that holds them."
         )
     return given
@@ -117,6 +123,8 @@ def spread(value: Any, shape: Shape) -> Any:
 
 def canonical_shape(shape: Any) -> Shape:
     """A shape given as an integer or a sequence of them."""
+    if type(shape) is tuple and all(type(n) is int and n >= 0 for n in shape):
+        return shape
     try:
         if np.ndim(shape) == 0:
             found: Shape = (operator.index(shape),)
