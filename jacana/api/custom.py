@@ -159,9 +159,7 @@ class custom_jvp:
 
         def jvp(primals: Any, tangents: Any) -> Any:
             out = self(*primals)
-            parts = [
-                rule(t, out, *primals) for rule, t in zip(jvps, tangents, strict=True) if rule
-            ]
+            parts = [rule(t, out, *primals) for rule, t in zip(jvps, tangents, strict=True) if rule]
             if not parts:
                 return out, tree.map(zero_tangent, out)
             return out, functools.reduce(lambda a, b: tree.map(add_any, a, b), parts)

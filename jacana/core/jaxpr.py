@@ -246,9 +246,24 @@ def param_key(value: Any) -> Any:
         return tuple([param_key(v) for v in value])
     if isinstance(value, float):
         return (float, repr(value))
-    if isinstance(value, bool | complex):
+    if isinstance(value, bool | complex | np.inexact):
         return (type(value), repr(value))
     return value
+
+
+# Values of these types are their own keys: equal ones are the same param.
+_PLAIN = frozenset((int, str, bool, type(None)))
+
+
+def operation_key(params: dict[str, Any]) -> Any:
+    """As params_key, faster for the params that most operations have."""
+    for value in params.values():
+        kind = type(value)
+        if kind in _PLAIN or (kind is tuple and (not value or type(value[0]) is int)):
+            continue
+        if not isinstance(value, np.dtype):
+            return params_key(params)
+    return tuple(params.items())
 
 
 def subjaxprs(params: dict[str, Any]) -> Iterator[Jaxpr]:

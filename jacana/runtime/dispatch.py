@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jacana.core import errors
-from jacana.core.jaxpr import Jaxpr, JaxprEqn, Var, params_key
+from jacana.core.jaxpr import Jaxpr, JaxprEqn, Var, operation_key
 from jacana.core.primitive import Primitive
 from jacana.core.trace import BaseTrace, Tracer
 from jacana.runtime.array import Array, to_array
@@ -20,13 +20,8 @@ _operations: dict[Any, Executable] = {}
 def evaluate(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The primitive's output on concrete operands."""
     arrays = [a if type(a) is Array else _concrete(a) for a in args]
-    key = (primitive, tuple([a.aval for a in arrays]), tuple(params.items()))
-    try:
-        executable = _operations.get(key)
-    except TypeError:
-        # A param that is not hashable as it is, such as an inner jaxpr.
-        key = (primitive, key[1], params_key(params))
-        executable = _operations.get(key)
+    key = (primitive, tuple([a.aval for a in arrays]), operation_key(params))
+    executable = _operations.get(key)
     if executable is None:
         executable = _operations[key] = _compile(primitive, arrays, params)
     out = executable(arrays)

@@ -10,7 +10,7 @@ from typing import Any
 from jacana.core import config
 from jacana.core.avals import ShapedArray
 from jacana.core.evaluate import evaluate
-from jacana.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, params_key
+from jacana.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, operation_key
 from jacana.core.primitive import Primitive
 from jacana.core.stage import stage
 from jacana.core.trace import BaseTrace
@@ -74,9 +74,7 @@ class Cache:
         self, primitive: Primitive, avals: tuple[ShapedArray, ...], params: dict[str, Any], how: Any
     ) -> Any:
         """make(primitive, avals, params, how), made once under the current settings."""
-        items: Any = tuple(params.items()) if params else ()
-        if primitive.jvp_rule is not None:
-            items = params_key(params)
+        items = operation_key(params) if params else ()
         key = (primitive, avals, items, how, config.current().traced)
         found = self._found.get(key)
         if found is None:

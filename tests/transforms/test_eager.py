@@ -74,3 +74,11 @@ def test_long_tapes():
         return x
 
     assert np.isfinite(float(jacana.grad(chain)(0.3)))
+
+
+def test_zeros_of_both_signs_are_different_params():
+    x, at = jnp.ones(3), jnp.array([5])
+    for fill in (0.0, -0.0, np.float32(-0.0)):
+        take = lambda x, fill=fill: x.at[at].get(mode="fill", fill_value=fill)[0]
+        assert np.signbit(np.asarray(take(x))) == np.signbit(fill)
+        assert np.signbit(np.asarray(jacana.value_and_grad(take)(x)[0])) == np.signbit(fill)
