@@ -82,7 +82,10 @@ from jacana.numpy.differences import (
     trapezoid as trapezoid,
     unwrap as unwrap,
 )
-from jacana.numpy.einsum import einsum as einsum, einsum_path as einsum_path
+from jacana.numpy.einsum import (
+    einsum as einsum,
+    einsum_path as einsum_path,
+)
 from jacana.numpy.elementwise import (
     abs as abs,
     absolute as absolute,
@@ -303,10 +306,12 @@ from jacana.numpy.polynomial import (
     polyadd as polyadd,
     polyder as polyder,
     polydiv as polydiv,
+    polyfit as polyfit,
     polyint as polyint,
     polymul as polymul,
     polysub as polysub,
     polyval as polyval,
+    roots as roots,
 )
 from jacana.numpy.positions import (
     ix_ as ix_,

@@ -5,8 +5,13 @@ from typing import Any
 import numpy as np
 
 from jacana import ops
-from jacana.numpy.elementwise import add, multiply, subtract
+from jacana.core import dtypes
+from jacana.numpy import linalg
+from jacana.numpy.elementwise import add, divide, multiply, sqrt, subtract
 from jacana.numpy.joining import concatenate
+from jacana.numpy.manipulation import transpose
+from jacana.numpy.matrices import eye, vander
+from jacana.numpy.products import dot, outer
 from jacana.numpy.promotion import (
     as_array,
     as_arrays,
@@ -16,6 +21,7 @@ from jacana.numpy.promotion import (
     literal,
     promote_dtypes,
 )
+from jacana.numpy.reductions import sum as sum_of
 from jacana.numpy.statistics import convolve
 
 
@@ -142,13 +148,95 @@ def poly(seq_of_zeros: Any) -> Any:
     """The polynomial with leading coefficient 1 that has the given zeros."""
     x = as_array("poly", seq_of_zeros)
     x = convert(x, inexact_dtype(x.dtype))
+    if x.ndim == 2 and x.shape[0] == x.shape[1]:
+        x = linalg.eigvals(x)
     if x.ndim != 1:
-        raise NotImplementedError(
-            "jnp.poly of a matrix needs eigenvalues, which are not there yet."
-        )
+        raise ValueError(f"poly needs a vector of zeros or a square matrix, got {x.aval}.")
     out = broadcast_to(literal(1, x), (1,))
     for k in range(x.shape[0]):
         shifted = ops.pad(out, literal(0, x), padding_config=((0, 1, 0),))
         lower = ops.pad(out, literal(0, x), padding_config=((1, 0, 0),))
         out = subtract(shifted, multiply(lower, _element(x, k)))
     return out
+
+
+def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+    """The complex zeros of a polynomial, as the eigenvalues of its companion matrix.
+
+    Leading and trailing zeros are taken off first, for which p must be concrete; under jit pass
+    strip_zeros=False.
+    """
+    x = as_array("roots", p)
+    x = convert(x, inexact_dtype(x.dtype))
+    if x.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    zeros = 0
+    if strip_zeros:
+        nonzero = np.flatnonzero(np.asarray(x))
+        first, last = (int(nonzero[0]), int(nonzero[-1])) if len(nonzero) else (0, -1)
+        zeros = x.shape[0] - 1 - last if len(nonzero) else 0
+        x = ops.slice(x, start_indices=(first,), limit_indices=(last + 1,), strides=None)
+    found = dtypes.complex_dtype(x.dtype)
+    n = x.shape[0] - 1
+    origin = broadcast_to(np.asarray(0).astype(found)[()], (zeros,))
+    if n < 1:
+        return origin
+    top = divide(ops.neg(_tail(x, 1)), _element(x, 0))
+    companion = concatenate([ops.reshape(top, new_sizes=(1, n)), eye(n - 1, n, dtype=x.dtype)])
+    return concatenate([convert(linalg.eigvals(companion), found), origin])
+
+
+def polyfit(
+    x: Any,
+    y: Any,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: Any = None,
+    cov: Any = False,
+) -> Any:
+    """The polynomial of degree `deg` nearest to the points (x, y) in the sum of squares.
+
+    w: weights of the points. With full, also residuals, rank, singular values and rcond; with cov
+    also the covariance of the coefficients ("unscaled" takes the weights as they are).
+    """
+    at, values = (convert(v, inexact_dtype(v.dtype)) for v in as_arrays("polyfit", x, y))
+    if deg < 0:
+        raise ValueError("expected deg >= 0")
+    if at.ndim != 1:
+        raise TypeError("expected 1D vector for x")
+    if at.size == 0:
+        raise TypeError("expected non-empty vector for x")
+    if values.ndim not in (1, 2):
+        raise TypeError("expected 1D or 2D array for y")
+    if at.shape[0] != values.shape[0]:
+        raise TypeError("expected x and y to have same length")
+    order = deg + 1
+    tolerance = at.size * float(dtypes.finfo(at.dtype).eps) if rcond is None else rcond
+    matrix = vander(at, order)
+    if w is not None:
+        weight = as_array("polyfit", w)
+        if weight.shape != at.shape:
+            raise TypeError("expected w and y to have the same length")
+        column = ops.reshape(convert(weight, matrix.dtype), new_sizes=(weight.size, 1))
+        matrix = multiply(matrix, column)
+        values = multiply(values, column if values.ndim == 2 else convert(weight, values.dtype))
+    # Columns of one length make the system better conditioned.
+    scale = sqrt(sum_of(ops.square(matrix), 0))
+    matrix = divide(matrix, scale)
+    c, residuals, rank, singular = linalg.lstsq(matrix, values, tolerance)
+    c = divide(c, scale if c.ndim == 1 else ops.reshape(scale, new_sizes=(order, 1)))
+    if full:
+        return c, residuals, rank, singular, as_array("polyfit", tolerance)
+    if not cov:
+        return c
+    inverse = linalg.inv(dot(transpose(matrix), matrix))
+    inverse = divide(inverse, outer(scale, scale))
+    if cov == "unscaled":
+        return c, inverse
+    if at.shape[0] <= order:
+        raise ValueError("the number of data points must exceed order to scale the covariance.")
+    factor = divide(residuals, at.shape[0] - order)
+    if values.ndim == 1:
+        return c, multiply(inverse, factor)
+    return c, multiply(ops.reshape(inverse, new_sizes=(order, order, 1)), factor)

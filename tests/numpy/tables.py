@@ -295,7 +295,7 @@ STATISTICS = {
     "histogram": lambda xp: _as_floats(xp.histogram(V, 4)),
     "histogram_range": lambda xp: _as_floats(xp.histogram(V, 4, (-1, 3))),
     "histogram_density": lambda xp: xp.histogram(V, np.float32([-2, 0, 1, 4]), density=True),
-    "histogram2d": lambda xp: xp.histogram2d(V, W, 3),
+    "histogram2d": lambda xp: _as_floats(xp.histogram2d(V, W, 3)),
     "cov": lambda xp: xp.cov(M),
     "cov_vector": lambda xp: xp.cov(V),
     "cov_weights": lambda xp: xp.cov(
@@ -331,6 +331,8 @@ STATISTICS = {
     "polydiv": lambda xp: xp.polydiv(np.float32([1, 5, 6, 2]), np.float32([1, 2]))[0],
     "polyder": lambda xp: xp.polyder(V),
     "polyint": lambda xp: xp.polyint(V, 2, [1, 2]),
+    "polyfit": lambda xp: xp.polyfit(V, W, 2),
+    "polyfit_cov": lambda xp: xp.polyfit(V, W, 1, w=xp.abs(W), cov=True),
     "poly": lambda xp: xp.poly(V[:3]),
     "bartlett": lambda xp: xp.bartlett(7),
     "blackman": lambda xp: xp.blackman(7),

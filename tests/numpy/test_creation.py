@@ -149,3 +149,9 @@ def test_array_is_the_type_of_tracers_too():
     assert not isinstance(np.ones(2), jacana.Array)
     with pytest.raises(TypeError, match="no constructor"):
         jacana.Array()
+
+
+def test_roots():
+    found = np.sort_complex(np.asarray(jnp.roots(jnp.array([0.0, 1.0, -6.0, 11.0, -6.0, 0.0]))))
+    np.testing.assert_allclose(found, [0, 1, 2, 3], atol=1e-4)
+    assert jnp.roots(jnp.zeros(3)).shape == (0,)
