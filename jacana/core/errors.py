@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from jacana.core.source import user_source
+
 if TYPE_CHECKING:
     from jacana.core.trace import Tracer
 
@@ -11,10 +13,19 @@ class JacanaTypeError(TypeError):
 
 
 def describe(tracer: "Tracer") -> str:
-    """The traced value, its type and the user's line that made it."""
+    """The traced value: its type, the arguments that it comes from, the user's line that made it."""
     source = tracer.origin()
-    where = f", made at {source}" if source else ""
-    return f"a traced array of type {tracer.aval}{where}"
+    made = f", made at {source}" if source else ""
+    arguments = tracer.arguments()
+    of = f" that depends on {arguments}" if arguments and source else ""
+    of = f", {arguments}" if arguments and not source else of
+    return f"a traced array of type {tracer.aval}{of}{made}"
+
+
+def here() -> str:
+    """The user's line that is running, as an insertion."""
+    source = user_source()
+    return f" at {source}" if source else ""
 
 
 class NotAnArrayError(TypeError):
@@ -47,8 +58,9 @@ class ConcretizationTypeError(TypeError):
         )
         self.tracer = tracer
         super().__init__(
-            f"Abstract tracer value encountered where concrete value is expected: {use} was "
-            f"asked of {describe(tracer)}, whose value is not known while the function is traced. {repair}"
+            f"Abstract tracer value encountered where concrete value is expected: {use} was asked"
+            f"{here()} of {describe(tracer)}, whose value is not known while the function is "
+            f"traced. {repair}"
         )
 
     @classmethod
@@ -58,6 +70,10 @@ class ConcretizationTypeError(TypeError):
     @classmethod
     def of_complex(cls, tracer: "Tracer") -> "ConcretizationTypeError":
         return cls(tracer, "complex(...)", "Use x.astype(complex) to convert it as an array.")
+
+    @classmethod
+    def of_format(cls, tracer: "Tracer") -> "ConcretizationTypeError":
+        return cls(tracer, "its text in a format", "Format the result outside of the function.")
 
     @classmethod
     def of_item(cls, tracer: "Tracer") -> "ConcretizationTypeError":
@@ -86,8 +102,8 @@ class TracerIntegerConversionError(TypeError):
     def __init__(self, tracer: "Tracer", use: str = "The __index__() method"):
         self.tracer = tracer
         super().__init__(
-            f"{use} was called on {describe(tracer)}, whose value is not known while the function "
-            f"is traced. Index with jnp arrays (jnp.asarray(list)[i], jnp.take), or mark the "
+            f"{use} was called{here()} on {describe(tracer)}, whose value is not known while the "
+            f"function is traced. Index with jnp arrays (jnp.asarray(list)[i], jnp.take), or mark the "
             f"argument that it comes from as static (static_argnums of jit)."
         )
 
@@ -104,8 +120,8 @@ class TracerArrayConversionError(TypeError):
     def __init__(self, tracer: "Tracer"):
         self.tracer = tracer
         super().__init__(
-            f"The numpy.ndarray conversion method __array__() was called on {describe(tracer)}. "
-            f"NumPy functions cannot be traced: use the function of the same name in jax.numpy, "
+            f"The numpy.ndarray conversion method __array__() was called{here()} on "
+            f"{describe(tracer)}. NumPy functions cannot be traced: use the function of the same name in jax.numpy, "
             f"or jax.pure_callback to call NumPy at run time."
         )
 
@@ -116,7 +132,7 @@ class NonConcreteBooleanIndexError(IndexError):
     def __init__(self, tracer: "Tracer"):
         self.tracer = tracer
         super().__init__(
-            f"Array boolean indices must be concrete; got {describe(tracer)}. The size of x[mask] "
+            f"Array boolean indices must be concrete; got{here()} {describe(tracer)}. The size of x[mask] "
             f"would depend on values: use jnp.where(mask, x, fill), jnp.nonzero(mask, size=...), "
             f"or x.at[mask].set(...) which keeps the size."
         )
@@ -132,9 +148,10 @@ class UnexpectedTracerError(Exception):
         self.tracer = tracer
         by = f" while {user} was traced" if user else ""
         super().__init__(
-            f"Encountered an unexpected tracer: {describe(tracer)} was used{by} after the "
-            f"transformation that made it had ended. It leaked through a side effect, such as an "
-            f"assignment to a global or an attribute. Return the value from the function instead."
+            f"Encountered an unexpected tracer: {describe(tracer)}. It was used{here()}{by} after "
+            f"the transformation that made it had ended: it leaked through a side effect, such as "
+            f"an assignment to a global or an attribute. Return the value from the function "
+            f"instead."
         )
 
 

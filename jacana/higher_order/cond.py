@@ -186,7 +186,7 @@ def completed(
         ]
         return [*outs[:count], *[t for t in full if t is not None]]
 
-    return kept(jaxpr, (key, tuple(wanted)), lambda: closed(run, jaxpr.in_avals))  # type: ignore[no-any-return]
+    return kept(jaxpr, (key, tuple(wanted)), lambda: closed(run, jaxpr.in_avals))
 
 
 def zero_like(x: Any) -> Any:
@@ -208,7 +208,7 @@ def filled(
             if w
         ]
 
-    return kept(jaxpr, key, lambda: closed(run, jaxpr.in_avals))  # type: ignore[no-any-return]
+    return kept(jaxpr, key, lambda: closed(run, jaxpr.in_avals))
 
 
 def residual_avals(halves: Any, jaxpr: Jaxpr) -> list[ShapedArray]:
@@ -234,7 +234,7 @@ def forward_branch(
         return [*outs[:n], *[r for group in every for r in group]]
 
     key = ("forward branch", k, tuple(map(tuple, residuals)))
-    return kept(halves.primal.jaxpr, key, lambda: closed(run, jaxpr.in_avals))  # type: ignore[no-any-return]
+    return kept(halves.primal.jaxpr, key, lambda: closed(run, jaxpr.in_avals))
 
 
 def tangent_branch(
@@ -256,7 +256,7 @@ def tangent_branch(
         ]
 
     key = ("tangent branch", k, tuple(wanted), tuple(avals))
-    return kept(halves.tangent.jaxpr, key, lambda: closed(run, avals))  # type: ignore[no-any-return]
+    return kept(halves.tangent.jaxpr, key, lambda: closed(run, avals))
 
 
 def batched_branch(
@@ -274,7 +274,7 @@ def batched_branch(
         a if axis is None else a.update(shape=(*a.shape[:axis], size, *a.shape[axis:]))
         for a, axis in zip(jaxpr.in_avals, axes, strict=True)
     ]
-    return kept(jaxpr, ("batched", size, axes, name, wanted), lambda: closed(run, avals))  # type: ignore[no-any-return]
+    return kept(jaxpr, ("batched", size, axes, name, wanted), lambda: closed(run, avals))
 
 
 cond = Cond()

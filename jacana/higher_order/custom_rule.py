@@ -97,7 +97,7 @@ def batched_program(
         function = batched_function(evaluated(jaxpr), size, axes, name)
         return hoisted(*stage(function, avals, jaxpr.debug_name))
 
-    return kept(jaxpr, ("batch all", size, axes, name), make)  # type: ignore[no-any-return]
+    return kept(jaxpr, ("batch all", size, axes, name), make)
 
 
 def hoisted(jaxpr: Jaxpr, consts: list[Any]) -> tuple[ClosedJaxpr, list[Any]]:

@@ -240,7 +240,7 @@ def residual_body(halves: Any, body: Jaxpr, m: int, stacked: tuple[int, ...]) ->
         values = [*args, *outs]
         return [*outs[:k], *[values[p] for p in stacked]]
 
-    return kept(halves.primal.jaxpr, ("residual body", stacked), lambda: closed(run, body.in_avals))  # type: ignore[no-any-return]
+    return kept(halves.primal.jaxpr, ("residual body", stacked), lambda: closed(run, body.in_avals))
 
 
 def tangent_body(
@@ -278,7 +278,7 @@ def tangent_body(
         return [t for t in (*full, *tangents[m:]) if t is not None]
 
     avals = [*fixed, *groups[0], *groups[1], *stacked, *groups[2]]
-    return kept(halves.tangent.jaxpr, ("tangent body", n, m, nonzero), lambda: closed(run, avals))  # type: ignore[no-any-return]
+    return kept(halves.tangent.jaxpr, ("tangent body", n, m, nonzero), lambda: closed(run, avals))
 
 
 def transposed_body(
@@ -324,7 +324,7 @@ def transposed_body(
         return [v.aval for v in vs]
 
     avals = [*types(known_consts), *types(linear_consts), *outs[:m], *ys, *types(known_xs)]
-    return kept(body, ("transposed body", n, m, linear, ys_nonzero), lambda: closed(run, avals))  # type: ignore[no-any-return]
+    return kept(body, ("transposed body", n, m, linear, ys_nonzero), lambda: closed(run, avals))
 
 
 def batched_body(
@@ -339,7 +339,7 @@ def batched_body(
         ]
 
     avals = batched_avals(body.in_avals, size, axes)
-    return kept(body, ("batched body", size, axes, name, wanted), lambda: closed(run, avals))  # type: ignore[no-any-return]
+    return kept(body, ("batched body", size, axes, name, wanted), lambda: closed(run, avals))
 
 
 scan = Scan()

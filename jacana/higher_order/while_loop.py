@@ -123,7 +123,7 @@ def ignoring_last(jaxpr: Jaxpr, avals: list[ShapedArray]) -> ClosedJaxpr:
     """The program with more inputs, which it does not use."""
     n = len(jaxpr.invars)
     key = ("ignoring", tuple(avals))
-    return kept(  # type: ignore[no-any-return]
+    return kept(
         jaxpr,
         key,
         lambda: closed(lambda *xs: evaluate(jaxpr, (), xs[:n]), [*jaxpr.in_avals, *avals]),
@@ -151,7 +151,7 @@ def jvp_body(
     carry_avals = in_avals[consts:]
     avals = [a.to_tangent_aval() for a, nz in zip(carry_avals, nonzero, strict=True) if nz]
     every = [*in_avals[:consts], *const_avals, *carry_avals, *avals]
-    return kept(body, ("jvp body", const_nonzero, nonzero), lambda: closed(run, every))  # type: ignore[no-any-return]
+    return kept(body, ("jvp body", const_nonzero, nonzero), lambda: closed(run, every))
 
 
 def program_axes(jaxpr: Jaxpr, size: int, axes: tuple[Any, ...], name: Any) -> list[Any]:
@@ -168,7 +168,7 @@ def program_axes(jaxpr: Jaxpr, size: int, axes: tuple[Any, ...], name: Any) -> l
         closed(run, batched_avals(jaxpr.in_avals, size, axes))
         return found
 
-    return kept(jaxpr, ("axes", size, axes, name), make)  # type: ignore[no-any-return]
+    return kept(jaxpr, ("axes", size, axes, name), make)
 
 
 def batched_avals(avals: Any, size: int, axes: Any) -> list[ShapedArray]:

@@ -51,7 +51,11 @@ class Writer:
         if found is None:
             for e in self._needed(expr):
                 self._write(e)
-            found = self.atoms[expr.id]
+        return self._named(expr)
+
+    def _named(self, expr: Expr) -> ir.Atom:
+        """The name that an expression with one value has."""
+        found = self.atoms[expr.id]
         assert not isinstance(found, tuple)
         return found
 
@@ -90,16 +94,16 @@ class Writer:
             return
         assert e.op != "var", "a variable is used outside its loop"
         block = self._block_of(e.free)
-        args = tuple(self.atoms[a.id] for a in e.args)
+        args = tuple(self._named(a) for a in e.args)
         if e.op in ("call", "branch", "iterate"):
-            block.statements.append(self._composite(e, args))  # type: ignore[arg-type]
+            block.statements.append(self._composite(e, args))
             return
         var = self.make_var(e.type)
         self.atoms[e.id] = var
         if e.op == "load":
-            block.statements.append(ir.Load(var, e.data, args[0]))  # type: ignore[arg-type]
+            block.statements.append(ir.Load(var, e.data, args[0]))
         else:
-            block.statements.append(ir.Let(var, e.op, args))  # type: ignore[arg-type]
+            block.statements.append(ir.Let(var, e.op, args))
 
     def _composite(self, e: Expr, args: tuple[ir.Atom, ...]) -> ir.Statement:
         match e.op:
@@ -135,7 +139,7 @@ class Writer:
     def _write_reduce(self, e: Expr) -> None:
         k, left, right, combined = e.data
         n = len(left)
-        extent, init = self.atoms[e.args[0].id], [self.atoms[a.id] for a in e.args[1 : n + 1]]
+        extent, *init = [self._named(a) for a in e.args[: n + 1]]
         block = self._block_of(e.free)
         depth = self.blocks.index(block)
         # Whatever the values need from blocks inside `block` does not exist: e.free is known there.
@@ -151,8 +155,8 @@ class Writer:
         names = self._names(e, left_names)
         block.statements.append(
             ir.Reduce(
-                names, var, extent, tuple(body.statements), values, tuple(init),  # type: ignore[arg-type]
-                left_names, right_names, tuple(combine_body.statements), results,
+                names, var, extent, tuple(body.statements), values, tuple(init), left_names,
+                right_names, tuple(combine_body.statements), results,
             )
         )  # fmt: skip
 

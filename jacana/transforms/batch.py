@@ -169,7 +169,7 @@ def batch_program(
         avals = [with_axis(v, size, a) for v, a in zip(jaxpr.in_avals, axes, strict=True)]
         return closed(run, avals), out_axes
 
-    return kept(jaxpr, ("batch", size, axes, axis_name), make)  # type: ignore[no-any-return]
+    return kept(jaxpr, ("batch", size, axes, axis_name), make)
 
 
 def with_axis(aval: ShapedArray, size: int, axis: int | None) -> ShapedArray:

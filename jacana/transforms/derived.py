@@ -5,7 +5,7 @@ rules run once for each kind of operands, and one compiled program does what the
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from jacana.core import config
 from jacana.core.avals import ShapedArray
@@ -15,13 +15,15 @@ from jacana.core.primitive import Primitive
 from jacana.core.stage import stage
 from jacana.core.trace import BaseTrace
 
+Made = TypeVar("Made")
+
 # How many kinds of operations have their transformed programs kept.
 LIMIT = 4096
 
 
-def kept(jaxpr: Jaxpr, key: Any, make: Callable[[], Any]) -> Any:
+def kept(jaxpr: Jaxpr, key: Any, make: Callable[[], Made]) -> Made:
     """What `make` gives, made once for a program and a key."""
-    found = jaxpr.derived.get(key)
+    found: Made | None = jaxpr.derived.get(key)
     if found is None:
         found = jaxpr.derived[key] = make()
     return found

@@ -211,7 +211,7 @@ def jvp_program(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> tuple[ClosedJaxpr, l
         chosen = [a.to_tangent_aval() for a, nz in zip(jaxpr.in_avals, nonzero, strict=True) if nz]
         return closed(run, [*jaxpr.in_avals, *chosen]), out_nonzero
 
-    return kept(jaxpr, ("jvp", nonzero), make)  # type: ignore[no-any-return]
+    return kept(jaxpr, ("jvp", nonzero), make)
 
 
 # --- un-jitted code ---

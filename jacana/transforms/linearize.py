@@ -132,7 +132,7 @@ def linearize_programs(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> Halves:
         tangent = ClosedJaxpr(linear.jaxpr.with_constvars_as_inputs())
         return Halves(ClosedJaxpr(primal, whole.consts), tangent, linear.nonzero, places)
 
-    return kept(jaxpr, ("linearize", nonzero), make)  # type: ignore[no-any-return]
+    return kept(jaxpr, ("linearize", nonzero), make)
 
 
 def without_repeats(jaxpr: Jaxpr, count: int) -> tuple[Jaxpr, list[int]]:

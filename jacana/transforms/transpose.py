@@ -117,4 +117,4 @@ def transpose_program(
         cts = [a.to_tangent_aval() for a, nz in zip(jaxpr.out_avals, nonzero, strict=True) if nz]
         return closed(run, [*[v.aval for v in known], *cts]), found
 
-    return kept(jaxpr, ("transpose", linear, nonzero), make)  # type: ignore[no-any-return]
+    return kept(jaxpr, ("transpose", linear, nonzero), make)

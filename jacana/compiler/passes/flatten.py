@@ -30,7 +30,7 @@ class _Flattening:
     def _include(self, jaxpr: Jaxpr, names: dict[Var, Atom]) -> list[Atom]:
         """Add the equations under the given names of their inputs; the outputs' names."""
         for eqn in jaxpr.eqns:
-            invars = [a if type(a) is Literal else names[a] for a in eqn.invars]  # type: ignore[index]
+            invars = [a if isinstance(a, Literal) else names[a] for a in eqn.invars]
             callee = eqn.primitive.callee(eqn.params)
             if callee is not None:
                 inner = self._flattened(callee)
