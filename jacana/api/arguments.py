@@ -1,5 +1,6 @@
 """Arguments of transformed functions: which are chosen, and what they may be."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,13 +24,13 @@ def split_argnums(
     args: Sequence[Any], argnums: Argnums, transformation: str
 ) -> tuple[list[int], list[Any]]:
     """The positions chosen by argnums and the arguments there."""
-    numbers: list[Any] = [argnums] if isinstance(argnums, int) else list(argnums)
+    numbers: list[Any] = list(argnums) if isinstance(argnums, Sequence) else [argnums]
     chosen = []
     for n in numbers:
-        if not isinstance(n, int) or isinstance(n, bool):
+        if isinstance(n, bool) or not hasattr(n, "__index__"):
             raise TypeError(
                 f"{transformation} argnums must be an integer or a tuple of integers, got "
-                f"{argnums!r}."
+                f"{argnums!r}. Name arguments by their position."
             )
         if n >= len(args):
             raise TypeError(
@@ -84,3 +85,76 @@ def update_arguments(
     for n, value in zip(numbers, chosen, strict=True):
         replaced[n] = value
     return replaced
+
+
+def argument_names(function: Callable[..., Any], in_tree: Any, static: Sequence[int]) -> list[str]:
+    """The user's names of the leaves of (args, kwargs), of which static positions are left out."""
+    paths, _ = tree.flatten_with_path(in_tree.unflatten(range(in_tree.num_leaves)))
+    names = []
+    for path, _ in paths:
+        if path[0] == tree.SequenceKey(1):
+            names.append(f"{path[1].key}{tree.keystr(path[2:])}")
+            continue
+        position = path[1].idx
+        for n in sorted(static):
+            position += n <= position
+        names.append(f"{parameter_name(function, position)}{tree.keystr(path[2:])}")
+    return names
+
+
+def parameter_name(function: Callable[..., Any], position: int) -> str:
+    """The name of the parameter that takes a positional argument; args[i] where there is none."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return f"args[{position}]"
+    for i, p in enumerate(parameters):
+        if p.kind is inspect.Parameter.VAR_POSITIONAL:
+            return f"{p.name}[{position - i}]"
+        if p.kind not in (
+            inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+        ):  # fmt: skip
+            break
+        if i == position:
+            return p.name
+    return f"args[{position}]"
+
+
+def check_jit_arguments(
+    function: Callable[..., Any],
+    static: tuple[Sequence[int], Sequence[str]],
+    donated: tuple[Sequence[int], Sequence[str]],
+) -> None:
+    """ValueError for static or donated arguments that the function does not take."""
+    both = set(static[0]) & set(donated[0]) or set(static[1]) & set(donated[1])
+    if both:
+        raise ValueError(
+            f"static_argnums and donate_argnums of jit cannot intersect: {both} of "
+            f"{name_of(function)} is in both. A static argument has no memory to donate."
+        )
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return
+    kinds = {p.kind for p in parameters}
+    count = sum(
+        p.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for p in parameters
+    )
+    if inspect.Parameter.VAR_POSITIONAL not in kinds:
+        for what, (numbers, _) in (("static_argnums", static), ("donate_argnums", donated)):
+            wrong = [n for n in numbers if not -count <= n < count]
+            if wrong:
+                raise ValueError(
+                    f"jitted function {name_of(function)} has {what}={tuple(numbers)} but only "
+                    f"accepts {count} positional arguments."
+                )
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
+        known = [p.name for p in parameters]
+        for what, (_, names) in (("static_argnames", static), ("donate_argnames", donated)):
+            unknown = [n for n in names if n not in known]
+            if unknown:
+                raise ValueError(
+                    f"jitted function {name_of(function)} has invalid argnames {unknown} in "
+                    f"{what}. Function does not take these args: it takes {', '.join(known)}."
+                )

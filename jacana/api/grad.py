@@ -37,13 +37,24 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x * x)(3.0)
     (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
     """
-    check_callable(fun, "value_and_grad")
+    return _value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, "value_and_grad")
+
+
+def _value_and_grad(
+    fun: Callable[..., Any],
+    argnums: Argnums,
+    has_aux: bool,
+    holomorphic: bool,
+    allow_int: bool,
+    called: str,
+) -> Callable[..., Any]:
+    check_callable(fun, called)
 
     @functools.wraps(fun, assigned=("__name__", "__qualname__", "__doc__", "__module__"))
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        numbers, chosen = split_argnums(args, argnums, "value_and_grad")
-        leaves, structure = flatten_arrays(tuple(chosen), "grad")
-        check_differentiable(leaves, "grad", holomorphic, allow_int)
+        numbers, chosen = split_argnums(args, argnums, called)
+        leaves, structure = flatten_arrays(tuple(chosen), f"{called} of {name_of(fun)}")
+        check_differentiable(leaves, called, holomorphic, allow_int)
 
         def flat(*xs: Any) -> Any:
             replaced = update_arguments(args, numbers, structure.unflatten(xs))
@@ -53,7 +64,7 @@ def value_and_grad(
         value = out.unflatten(pullback.outs)
         check_scalar(fun, value, holomorphic)
         gradients = structure.unflatten(pullback.pull([one_of(aval_of(value))]))
-        gradient = gradients[0] if isinstance(argnums, int) else gradients
+        gradient = gradients if isinstance(argnums, Sequence) else gradients[0]
         return ((value, aux), gradient) if has_aux else (value, gradient)
 
     return value_and_gradient
@@ -75,7 +86,7 @@ def grad(
     >>> grad(lambda x: x ** 3)(2.0)
     Array(12., dtype=float32, weak_type=True)
     """
-    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
+    both = _value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, "grad")
 
     @functools.wraps(fun, assigned=("__name__", "__qualname__", "__doc__", "__module__"))
     def gradient(*args: Any, **kwargs: Any) -> Any:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from jacana.api.arguments import argument_names, check_jit_arguments
 from jacana.api.staged import Lowered, Traced
 from jacana.core import config, tree
 from jacana.core.avals import ShapedArray
@@ -206,6 +207,10 @@ class Arguments:
     def __init__(self, in_tree: Any, static: tuple[Any, ...], avals: tuple[ShapedArray, ...]):
         self.in_tree, self.static, self.avals = in_tree, static, avals
 
+    def positions(self) -> tuple[Any, list[int]]:
+        """The tree of the arguments, and the positions of static ones, which are not in it."""
+        return self.in_tree, [n for n, _ in self.static[0]] if self.static else []
+
     def restore(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments with the given leaves in place of arrays."""
         args, kwargs = self.in_tree.unflatten(leaves)
@@ -255,6 +260,7 @@ def trace_to_jaxpr(
 ) -> tuple[ClosedJaxpr, list[Any], Any]:
     """The function's jaxpr with captured values as its first inputs, those values, and its tree."""
     trace = JaxprTrace(name)
+    trace.argument_names = functools.partial(argument_names, function, *arguments.positions())
     try:
         with set_current(trace):
             args, kwargs = arguments.restore([trace.add_arg(a) for a in arguments.avals])
@@ -370,4 +376,5 @@ def jit(
         raise TypeError(f"Expected a function, got a generator function: {fun!r}.")
     statics = complete(fun, _ints(static_argnums), _names(static_argnames))
     donated = complete(fun, _ints(donate_argnums), _names(donate_argnames))
+    check_jit_arguments(fun, statics, donated)
     return Jitted(fun, *statics, *donated)

@@ -13,7 +13,7 @@ class JacanaTypeError(TypeError):
 
 
 def describe(tracer: "Tracer") -> str:
-    """The traced value: its type, the arguments that it comes from, the user's line that made it."""
+    """The traced value: its type, the arguments it comes from, the user's line that made it."""
     source = tracer.origin()
     made = f", made at {source}" if source else ""
     arguments = tracer.arguments()
@@ -103,8 +103,8 @@ class TracerIntegerConversionError(TypeError):
         self.tracer = tracer
         super().__init__(
             f"{use} was called{here()} on {describe(tracer)}, whose value is not known while the "
-            f"function is traced. Index with jnp arrays (jnp.asarray(list)[i], jnp.take), or mark the "
-            f"argument that it comes from as static (static_argnums of jit)."
+            f"function is traced. Index with jnp arrays (jnp.asarray(list)[i], jnp.take), or mark "
+            f"the argument that it comes from as static (static_argnums of jit)."
         )
 
     @staticmethod
@@ -121,8 +121,8 @@ class TracerArrayConversionError(TypeError):
         self.tracer = tracer
         super().__init__(
             f"The numpy.ndarray conversion method __array__() was called{here()} on "
-            f"{describe(tracer)}. NumPy functions cannot be traced: use the function of the same name in jax.numpy, "
-            f"or jax.pure_callback to call NumPy at run time."
+            f"{describe(tracer)}. NumPy functions cannot be traced: use the function of the same "
+            f"name in jax.numpy, or jax.pure_callback to call NumPy at run time."
         )
 
 
@@ -132,9 +132,9 @@ class NonConcreteBooleanIndexError(IndexError):
     def __init__(self, tracer: "Tracer"):
         self.tracer = tracer
         super().__init__(
-            f"Array boolean indices must be concrete; got{here()} {describe(tracer)}. The size of x[mask] "
-            f"would depend on values: use jnp.where(mask, x, fill), jnp.nonzero(mask, size=...), "
-            f"or x.at[mask].set(...) which keeps the size."
+            f"Array boolean indices must be concrete; got{here()} {describe(tracer)}. The size of "
+            f"x[mask] would depend on values: use jnp.where(mask, x, fill), "
+            f"jnp.nonzero(mask, size=...), or x.at[mask].set(...) which keeps the size."
         )
 
 

@@ -32,6 +32,10 @@ class JaxprTracer(Tracer):
     def origin(self) -> Source | None:
         return self.source
 
+    def arguments(self) -> str:
+        assert isinstance(self._trace, JaxprTrace)
+        return self._trace.arguments_behind(self.var)
+
 
 class JaxprTrace(Trace):
     """Records every primitive as an equation, whatever its operands.
@@ -39,7 +43,9 @@ class JaxprTrace(Trace):
     Values from outside (arrays, tracers of enclosing traces) become constants.
     """
 
-    __slots__ = ("eqns", "constvars", "consts", "_const_of", "name", "invars", "parent")
+    __slots__ = (
+        "eqns", "constvars", "consts", "_const_of", "name", "invars", "parent", "argument_names",
+    )  # fmt: skip
 
     def __init__(self, name: str = "", parent: Trace | None = None) -> None:
         super().__init__()
@@ -51,6 +57,8 @@ class JaxprTrace(Trace):
         self.constvars: list[Var] = []
         self.consts: list[Any] = []
         self._const_of: dict[int, Var] = {}
+        # The user's names of the invars, for messages.
+        self.argument_names: Callable[[], Sequence[str]] | None = None
 
     def add_arg(self, aval: ShapedArray) -> JaxprTracer:
         var = Var(aval)
@@ -83,6 +91,21 @@ class JaxprTrace(Trace):
         var = Var(out)
         self.eqns.append(JaxprEqn(invars, [var], primitive, params, source))
         return JaxprTracer(self, var, source)
+
+    def arguments_behind(self, var: Var) -> str:
+        """The user's names of the arguments that a variable depends on, as an insertion."""
+        if self.argument_names is None:
+            return ""
+        behind = {var}
+        for e in reversed(self.eqns):
+            if any(v in behind for v in e.outvars):
+                behind.update([v for v in e.invars if isinstance(v, Var)])
+        names = self.argument_names()
+        found = [n for n, v in zip(names, self.invars, strict=False) if v in behind]
+        if not found:
+            return ""
+        shown = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
+        return f"the argument{'s' if len(found) > 1 else ''} {shown} of {self.name}"
 
     def finish(self, outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         """The jaxpr recorded so far that returns `outs`, and the values of its constvars."""

@@ -63,11 +63,17 @@ class Tracer:
         """The user's line that made the value, where it is known."""
         return None
 
+    def arguments(self) -> str:
+        """The arguments of the traced function that the value depends on, where they are known."""
+        return ""
+
     def concrete(self) -> Any:
         """The concrete array behind the tracer, or None: un-jitted jvp and grad have one."""
         return None
 
     def _concretize(self, error: Callable[["Tracer"], Exception]) -> Any:
+        if not self._trace.alive:
+            raise errors.UnexpectedTracerError(self)
         value = self.concrete()
         if value is None:
             raise error(self)
@@ -89,7 +95,14 @@ class Tracer:
     def __complex__(self) -> complex:
         return complex(self._concretize(errors.ConcretizationTypeError.of_complex))
 
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return repr(self)
+        return format(self._concretize(errors.ConcretizationTypeError.of_format), spec)
+
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._trace.alive:
+            raise errors.UnexpectedTracerError(self)
         raise errors.TracerArrayConversionError(self)
 
     def item(self) -> Any:
@@ -101,7 +114,10 @@ class Tracer:
         return value.tolist() if hasattr(value, "tolist") else value
 
     def __hash__(self) -> int:
-        raise TypeError(f"unhashable type: {type(self).__name__!r}")
+        raise TypeError(
+            f"unhashable type: {type(self).__name__!r}. A traced array has no value yet to be the "
+            f"key of a dict, the member of a set or a static argument."
+        )
 
     def __len__(self) -> int:
         if not self.aval.shape:
