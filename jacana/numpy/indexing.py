@@ -1,4 +1,5 @@
 """Reading and updating by index: `x[i]`, `x.at[i].set(v)`, take, nonzero."""
+
 from collections.abc import Callable
 from typing import Any
 
@@ -42,6 +43,8 @@ def get_item(x: Any, index: Any) -> Any:
 
 def read(x: Any, plan: Plan, mode: Any, fill_value: Any) -> Any:
     """The elements that a plan names."""
+    if 0 in plan.shape and not plan.is_basic:
+        return full(plan.full_shape, 0, x.dtype)
     if plan.is_basic and mode is not GatherScatterMode.FILL_OR_DROP:
         result = read_basic(x, plan)
     else:
@@ -78,11 +81,11 @@ def static_slice(x: Any, plan: Plan) -> Any:
         starts.append(start if count else 0)
         limits.append(start + step * (count - 1) + 1 if count else 0)
         steps.append(max(step, 1))
-    if any(s or k != n or t != 1 for s, k, t, n in zip(starts, limits, steps, x.shape, strict=True)):
+    if any(
+        s or k != n or t != 1 for s, k, t, n in zip(starts, limits, steps, x.shape, strict=True)
+    ):
         strides = None if all(t == 1 for t in steps) else tuple(steps)
-        x = ops.slice(
-            x, start_indices=tuple(starts), limit_indices=tuple(limits), strides=strides
-        )
+        x = ops.slice(x, start_indices=tuple(starts), limit_indices=tuple(limits), strides=strides)
     return ops.rev(x, dimensions=tuple(reversed_axes)) if reversed_axes else x
 
 
@@ -110,7 +113,7 @@ def index_operands(starts: list[Any]) -> list[Any]:
     return [dtype.type(s) if is_static(s) else convert(s, dtype) for s in starts]
 
 
-# --- gather ------------------------------------------------------------------------------------------
+# --- gather -------------------------------------------------------------------------------------
 
 
 def stack_places(x: Any, parts: list[Part], block: tuple[int, ...], mode: Any) -> Any:
@@ -151,7 +154,7 @@ def read_gather(x: Any, plan: Plan, mode: Any, fill_value: Any) -> Any:
     )
 
 
-# --- updates -----------------------------------------------------------------------------------------
+# --- updates ------------------------------------------------------------------------------------
 
 SCATTERS = {
     "set": ops.scatter, "add": ops.scatter_add, "mul": ops.scatter_mul, "min": ops.scatter_min,
@@ -215,9 +218,7 @@ def set_window(x: Any, plan: Plan, values: Any) -> Any:
     return ops.dynamic_update_slice(x, values, *index_operands(starts))
 
 
-def scatter(
-    x: Any, plan: Plan, kind: str, values: Any, mode: Any, flags: dict[str, Any]
-) -> Any:
+def scatter(x: Any, plan: Plan, kind: str, values: Any, mode: Any, flags: dict[str, Any]) -> Any:
     """One scatter: places and slices that are not whole axes give index vectors."""
     partial = [p for p in plan.slices if (p.start, p.step, p.count) != (0, 1, x.shape[p.axis])]
     rank = len(plan.block)
@@ -269,7 +270,7 @@ def combine_whole(x: Any, kind: str, values: Any) -> Any:
     return combine[kind](x, broadcast_to(values, x.shape))
 
 
-class IndexUpdateHelper:
+class IndexUpdates:
     """`x.at`: `x.at[index]` names elements to update."""
 
     __slots__ = ("array",)
