@@ -181,8 +181,9 @@ def householder_product(a: Any, taus: Any) -> Any:
 
     a [..., m, n] holds the vectors below its diagonal, taus [..., k] their factors; m >= n >= k.
     """
-    a, taus = as_array("linalg.householder_product", a), as_array(
-        "linalg.householder_product", taus, 1
+    a, taus = (
+        as_array("linalg.householder_product", a),
+        as_array("linalg.householder_product", taus, 1),
     )
     return ops.householder_product(a, taus)
 
@@ -347,14 +348,12 @@ def triangular_solve(
 
 
 def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
-    """The tridiagonal form of Hermitian matrices: packed reflectors, its diagonals d and e, taus."""
+    """packed, d, e, taus: the tridiagonal form of Hermitian matrices, with diagonals d and e."""
     packed, d, e, taus = ops.tridiagonal(_square("tridiagonal", a), lower=lower)
     return packed, d, e, taus
 
 
-def tridiagonal_solve(
-    dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False
-) -> Any:
+def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
     """x with a x = b, where a has the diagonals dl, d and du [..., n]; dl[0], du[-1] are not read.
 
     b is [..., n, k]. nan where elimination with row exchanges meets a zero pivot.

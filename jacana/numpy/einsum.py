@@ -1,6 +1,7 @@
 """Einstein summation: a formula of labels, as contractions of two operands at a time."""
 
 import functools
+import importlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -61,9 +62,11 @@ def einsum(
         terms.append(contraction.joined(chosen, later))
     result, labels = terms[0]
     result = contraction.finished(result, labels, formula.output, sizes)
-    return ops.convert_element_type(result, new_dtype=dtype, weak_type=True) if (
-        weak and preferred is None
-    ) else result
+    return (
+        ops.convert_element_type(result, new_dtype=dtype, weak_type=True)
+        if (weak and preferred is None)
+        else result
+    )
 
 
 def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[Path, Any]:
@@ -73,16 +76,19 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
     >>> path
     [(0, 1)]
     """
-    import opt_einsum
-
     text, given = _separated(subscripts, operands)
     shapes = [np.shape(x) for x in given]
     if not isinstance(text, str):
         text = _as_text(text)
-    made: tuple[Path, Any] = opt_einsum.contract_path(
+    made: tuple[Path, Any] = opt_einsum().contract_path(
         text, *shapes, shapes=True, optimize=optimize
     )
     return made
+
+
+def opt_einsum() -> Any:
+    """opt_einsum, loaded by the first formula of three operands."""
+    return importlib.import_module("opt_einsum")
 
 
 # --- the formula ----------------------------------------------------------------------------------
@@ -221,15 +227,13 @@ def _path(formula: Formula, sizes: tuple[tuple[Any, int], ...], optimize: Any) -
 
 @functools.lru_cache(1024)
 def _found_path(formula: Formula, sizes: tuple[tuple[Any, int], ...], optimize: str) -> Path:
-    import opt_einsum
-
     known = dict(sizes)
-    letter = {label: opt_einsum.get_symbol(i) for i, label in enumerate(known)}
+    letter = {label: opt_einsum().get_symbol(i) for i, label in enumerate(known)}
     terms = ["".join(letter[x] for x in dict.fromkeys(labels)) for labels in formula.inputs]
     output = "".join(letter[x] for x in formula.output)
     shapes = [tuple(known[x] for x in dict.fromkeys(labels)) for labels in formula.inputs]
     text = ",".join(terms) + "->" + output
-    path, _ = opt_einsum.contract_path(text, *shapes, shapes=True, optimize=optimize)
+    path, _ = opt_einsum().contract_path(text, *shapes, shapes=True, optimize=optimize)
     return tuple(tuple(step) for step in path)
 
 

@@ -24,8 +24,12 @@ Axes = tuple[int, ...]
 
 
 def contract(
-    x: Any, y: Any, contracting: tuple[Axes, Axes], batch: tuple[Axes, Axes] = ((), ()),
-    precision: Any = None, preferred: Any = None,
+    x: Any,
+    y: Any,
+    contracting: tuple[Axes, Axes],
+    batch: tuple[Axes, Axes] = ((), ()),
+    precision: Any = None,
+    preferred: Any = None,
 ) -> Any:
     """dot_general of operands that may differ in dtype; `preferred` is the result's dtype."""
     dtype, weak = result_type_of([aval_of(x), aval_of(y)])
@@ -50,7 +54,11 @@ def convert_array(x: Any, dtype: Any) -> Any:
 
 
 def dot(
-    a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None,
+    a: Any,
+    b: Any,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
     """The product of scalars, vectors or matrices; the last axis of a with the second last of b."""
@@ -79,7 +87,11 @@ def check_contraction(function: str, a: Any, axis_a: int, b: Any, axis_b: int) -
 
 
 def matmul(
-    a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None,
+    a: Any,
+    b: Any,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
     """The matrix product; leading axes broadcast, vectors are rows or columns as needed.
@@ -228,8 +240,13 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
 
 
 def tensordot(
-    a: Any, b: Any, axes: int | Sequence[Any] = 2, *, precision: Any = None,
-    preferred_element_type: Any = None, out_sharding: Any = None,
+    a: Any,
+    b: Any,
+    axes: int | Sequence[Any] = 2,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """The contraction over the last `axes` axes of a and the first of b, or over the axes named."""
     check_operands("tensordot", a, b)
@@ -237,15 +254,14 @@ def tensordot(
     if isinstance(axes, int):
         if axes > min(rank_a, rank_b):
             raise TypeError(
-                f"Number of tensordot axes (axes {axes}) exceeds input ranks ({rank_a} and {rank_b})"
+                f"Number of tensordot axes (axes {axes}) exceeds input ranks ({rank_a} and "
+                f"{rank_b})"
             )
         axes_a, axes_b = tuple(range(rank_a - axes, rank_a)), tuple(range(axes))
     else:
         pair = [(x,) if isinstance(x, int) else tuple(x) for x in axes]
         if len(pair) != 2 or len(pair[0]) != len(pair[1]):
-            raise TypeError(
-                f"tensordot requires axes lists to have equal length, got {axes!r}."
-            )
+            raise TypeError(f"tensordot requires axes lists to have equal length, got {axes!r}.")
         axes_a = tuple(canonical_axis(x, rank_a, "tensordot") for x in pair[0])
         axes_b = tuple(canonical_axis(x, rank_b, "tensordot") for x in pair[1])
     for i, j in zip(axes_a, axes_b, strict=True):
@@ -337,11 +353,9 @@ def cross(
         ops.sub(ops.mul(x[2], y[0]), ops.mul(x[0], y[2])),
         z,
     ]
-    result = ops.concatenate(
-        *[_reshaped(p, (*lead, 1)) for p in parts], dimension=len(lead)
-    )
+    result = ops.concatenate(*[_reshaped(p, (*lead, 1)) for p in parts], dimension=len(lead))
     at = canonical_axis(axisc, len(lead) + 1, "cross")
-    order = [i for i in range(len(lead))]
+    order = list(range(len(lead)))
     order.insert(at, len(lead))
     return ops.transpose(result, permutation=tuple(order))
 

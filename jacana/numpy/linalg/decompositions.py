@@ -3,9 +3,18 @@
 from typing import Any, NamedTuple
 
 from jacana import ops
+from jacana.core import dtypes
 from jacana.lax import linalg as lax_linalg
 from jacana.numpy.linalg.operands import matrix, square
-from jacana.ops.linalg.matrices import adjoint, scaled_columns, taken_rows, transposed
+from jacana.ops.linalg.matrices import (
+    adjoint,
+    chosen,
+    conjugate,
+    scaled_columns,
+    taken_rows,
+    transposed,
+)
+from jacana.ops.sorting import take_along
 
 
 class EigResult(NamedTuple):
@@ -93,7 +102,7 @@ def svd(
 def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
     v, w = lax_linalg.eigh(a)
     axis = w.ndim - 1
-    position = ops.iota(dtype="int32", shape=w.shape, dimension=axis)
+    position = ops.iota(dtype=dtypes.int32, shape=w.shape, dimension=axis)
     falling, order = ops.sort(
         ops.neg(ops.abs(w)), position, dimension=axis, is_stable=True, num_keys=1
     )
@@ -101,16 +110,9 @@ def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
     if not compute_uv:
         return s
     rows = taken_rows(transposed(v), order)
-    sign = ops.sign(ops.reshape(taken_rows(_column(w), order), new_sizes=w.shape))
-    vh = ops.conj(rows, input_dtype=v.dtype) if v.dtype.kind == "c" else rows
-    one = w.dtype.type(1)
-    sign = ops.select_n(ops.eq(sign, w.dtype.type(0)), sign, ops.broadcast_in_dim(
-        one, shape=sign.shape, broadcast_dimensions=()))
-    return SVDResult(scaled_columns(transposed(rows), sign), s, vh)
-
-
-def _column(x: Any) -> Any:
-    return ops.reshape(x, new_sizes=(*x.shape, 1))
+    ordered = take_along(w, order, axis)
+    sign = chosen(ops.lt(ordered, w.dtype.type(0)), w.dtype.type(-1), w.dtype.type(1))
+    return SVDResult(scaled_columns(transposed(rows), sign), s, conjugate(rows))
 
 
 def svdvals(x: Any, /) -> Any:

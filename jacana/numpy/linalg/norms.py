@@ -21,10 +21,10 @@ Axes = tuple[int, ...]
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The norm of a vector or matrix: along one axis of vectors, along two of matrices.
 
-    ord for vectors: 2 (default), any number p for sum(abs(x)**p)**(1/p), inf, -inf, 0 for the number
-    of nonzeros. For matrices: "fro" (default), "nuc", 2, -2 (singular values), 1, -1 (columns),
-    inf, -inf (rows). Without ord and axis, the 2-norm of all elements. At zero, where there is no
-    derivative, it counts as zero.
+    ord for vectors: 2 (default), any number p for sum(abs(x)**p)**(1/p), inf, -inf, 0 for the
+    number of nonzeros. For matrices: "fro" (default), "nuc", 2, -2 (singular values), 1, -1
+    (columns), inf, -inf (rows). Without ord and axis, the 2-norm of all elements. At zero, where
+    there is no derivative, it counts as zero.
 
     >>> norm(jnp.array([3.0, 4.0]))
     Array(5., dtype=float32)
@@ -40,8 +40,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if len(axes) == 2:
         return _matrix(x, ord, axes, keepdims)
     raise ValueError(
-        f"Improper number of axes for norm: axis={axes}. Pass one axis to compute a vector-norm, or "
-        f"two axes to compute a matrix-norm."
+        f"Improper number of axes for norm: axis={axes}. Pass one axis to compute a vector-norm, "
+        f"or two axes to compute a matrix-norm."
     )
 
 

@@ -157,9 +157,11 @@ def lstsq(
     if numpy_resid and (m <= n or not _is_rank(rank, n)):
         squares = as_array("lstsq", np.zeros((0,), real))
     else:
-        squares = reductions.sum(ops.real(rest * ops.conj(rest, input_dtype=rest.dtype)), 0) if (
-            dtypes.is_complex(rest.dtype)
-        ) else reductions.sum(rest * rest, 0)
+        squares = (
+            reductions.sum(ops.real(rest * ops.conj(rest, input_dtype=rest.dtype)), 0)
+            if (dtypes.is_complex(rest.dtype))
+            else reductions.sum(rest * rest, 0)
+        )
     return (x if b.ndim == 2 else reshape(x, (n,))), squares, rank, s
 
 
@@ -179,8 +181,8 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     first, last = a.shape[:ind], a.shape[ind:]
     if math.prod(first) != math.prod(last):
         raise ValueError(
-            f"tensorinv is only possible when the product of the first `ind` dimensions equals that "
-            f"of the remaining dimensions. got arr.shape={a.shape} with ind={ind}."
+            f"tensorinv is only possible when the product of the first `ind` dimensions equals "
+            f"that of the remaining dimensions. got arr.shape={a.shape} with ind={ind}."
         )
     n = math.prod(first)
     return reshape(inv(reshape(a, (n, n))), (*last, *first))

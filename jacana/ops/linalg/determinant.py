@@ -9,7 +9,6 @@ from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.values import aval_of
 from jacana.ops.families import like
-from jacana.ops.linalg.lu import without_last_zero
 from jacana.ops.linalg.matrices import (
     MatrixFunction,
     adjoint,
@@ -24,8 +23,6 @@ from jacana.ops.linalg.matrices import (
     in_dtype,
     inverse_permutation,
     matmul,
-    scaled_columns,
-    spread_scalar,
     taken_rows,
     transposed,
     upper_part,
@@ -65,7 +62,7 @@ class Det(MatrixFunction):
         def element(*i: Any) -> Value:
             if n == 1:
                 return a[(*i, 0, 0)]
-            total: Any = a[(*i, 0, 0)] * cofactor(a, i, 0, 0)  # type: ignore[operator]
+            total: Any = a[(*i, 0, 0)] * cofactor(a, i, 0, 0)
             for j in range(1, n):
                 total = total + a[(*i, 0, j)] * cofactor(a, i, 0, j)
             return total  # type: ignore[no-any-return]
@@ -99,8 +96,9 @@ def determinant(a: Any) -> Any:
     moderate = ops.lt(ops.reduce_sum(ops.abs(logs), axes=(axis,)), limit)
     # Products are more accurate than sums of logarithms, but may leave the range on their way.
     direct = ops.reduce_prod(pivot, axes=(axis,))
-    unit = ops.div(pivot, in_dtype(chosen(ops.gt(size, like(0, size)), size, like(1, size)),
-                                   pivot.dtype))
+    unit = ops.div(
+        pivot, in_dtype(chosen(ops.gt(size, like(0, size)), size, like(1, size)), pivot.dtype)
+    )
     by_logs = ops.mul(ops.reduce_prod(unit, axes=(axis,)), in_dtype(ops.exp(total), pivot.dtype))
     made = chosen(moderate, direct, by_logs)
     return chosen(odd, ops.neg(made), made)
@@ -169,7 +167,8 @@ class Cofactors(MatrixFunction):
         params = (int(np.prod(a.shape[:-2])), a.shape[-1], a.shape[-1], taus.shape[-1])
         spec = (a.shape, a.dtype)
         (q,) = build.library("householder_product", [spec], [packed, taus], params, a.dtype)
-        return build.compose(from_pivoted_qr, packed, q, taus, pivots)  # type: ignore[no-any-return]
+        made: Tensor = build.compose(from_pivoted_qr, packed, q, taus, pivots)
+        return made
 
 
 def small_cofactors(build: Build, a: Tensor) -> Tensor:
@@ -199,9 +198,8 @@ def products_without_two(s: Any, dtype: Any) -> Any:
     n = np.shape(s)[-1]
     shape = (*np.shape(s), n, n)
     rank = len(shape)
-    i, j, k = (
-        ops.iota(dtype=dtypes.int32, shape=shape, dimension=d) for d in (rank - 3, rank - 2, rank - 1)
-    )
+    axes = range(rank - 3, rank)
+    i, j, k = (ops.iota(dtype=dtypes.int32, shape=shape, dimension=d) for d in axes)
     left_out = ops.or_(ops.eq(k, i), ops.eq(k, j))
     dims = (*range(rank - 3), rank - 1)
     factors = ops.broadcast_in_dim(s, shape=shape, broadcast_dimensions=dims)
@@ -214,7 +212,7 @@ def from_pivoted_qr(packed: Any, q: Any, taus: Any, pivots: Any) -> Any:
     n = np.shape(packed)[-1]
     lead = np.ndim(packed) - 2
     r = upper_part(packed)
-    top, every, last = slice(0, n - 1), slice(0, n), slice(n - 1, n)
+    top, last = slice(0, n - 1), slice(n - 1, n)
     r11, column, corner = block(r, top, top), block(r, top, last), block(r, last, last)
     d = diagonal(r11)
     volume = ops.mul(ops.reduce_prod(d, axes=(lead,)), phase_of(taus, pivots))

@@ -7,6 +7,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
+from jacana.ops.families import like
 from jacana.ops.linalg.eigh import greatest
 from jacana.ops.linalg.matrices import (
     Factorization,
@@ -24,16 +25,18 @@ from jacana.ops.linalg.matrices import (
     real_part,
     reciprocal,
     scaled_columns,
+    scipy_linalg,
 )
-from jacana.ops.families import like
 from jacana.ops.linalg.qr import without_derivative
 from jacana.ops.lowering import Build, Tensor
 from jacana.ops.params import WithDefaults
 
 
 def complex_dtype(dtype: Any) -> Any:
-    return dtypes.complex128 if dtype.itemsize // (1 + dtypes.is_complex(dtype)) == 8 else (
-        dtypes.complex64
+    return (
+        dtypes.complex128
+        if dtype.itemsize // (1 + dtypes.is_complex(dtype)) == 8
+        else (dtypes.complex64)
     )
 
 
@@ -62,8 +65,6 @@ class Eig(WithDefaults, Factorization):
         self, a: Any, *, compute_left_eigenvectors: bool = True,
         compute_right_eigenvectors: bool = True, **params: Any,
     ) -> Any:  # fmt: skip
-        from scipy.linalg import eig
-
         wide = complex_dtype(a.dtype)
         wanted = (compute_left_eigenvectors, compute_right_eigenvectors)
 
@@ -71,7 +72,7 @@ class Eig(WithDefaults, Factorization):
             if not np.isfinite(matrix).all():
                 vectors = [np.full(matrix.shape, np.nan * (1 + 1j), wide)] * sum(wanted)
                 return [np.full(len(matrix), np.nan * (1 + 1j), wide), *vectors]
-            made = eig(matrix, left=wanted[0], right=wanted[1])
+            made = scipy_linalg().eig(matrix, left=wanted[0], right=wanted[1])
             return [np.asarray(x).astype(wide) for x in (made if any(wanted) else (made,))]
 
         return each(one, a)
@@ -157,14 +158,12 @@ class Schur(WithDefaults, Factorization):
         return (form, form) if compute_schur_vectors else (form,)
 
     def reference(self, a: Any, *, compute_schur_vectors: bool = True, **params: Any) -> Any:
-        from scipy.linalg import schur
-
         count = 1 + compute_schur_vectors
 
         def one(matrix: Any) -> list[Any]:
             if not np.isfinite(matrix).all():
                 return [np.full_like(matrix, np.nan)] * count
-            return list(schur(matrix))[:count]
+            return list(scipy_linalg().schur(matrix))[:count]
 
         return each(one, a)
 

@@ -21,6 +21,7 @@ from jacana.ops.linalg.matrices import (
     matmul,
     real_part,
     reciprocal,
+    scipy_linalg,
 )
 from jacana.ops.lowering import Build, Tensor
 from jacana.ops.params import WithDefaults, without_none
@@ -54,15 +55,13 @@ class Eigh(WithDefaults, Factorization):
     def reference(
         self, a: Any, *, lower: bool = True, compute_eigenvectors: bool = True, **params: Any
     ) -> Any:
-        from scipy.linalg import eigh
-
         def one(matrix: Any) -> list[Any]:
             if not np.isfinite(np.tril(matrix) if lower else np.triu(matrix)).all():
                 w = np.full(len(matrix), np.nan, dtypes.real_dtype(matrix.dtype))
                 return [np.full_like(matrix, np.nan), w] if compute_eigenvectors else [w]
             if not compute_eigenvectors:
-                return [eigh(matrix, lower=lower, eigvals_only=True, driver="evd")]
-            w, v = eigh(matrix, lower=lower, driver="evd")
+                return [scipy_linalg().eigh(matrix, lower=lower, eigvals_only=True, driver="evd")]
+            w, v = scipy_linalg().eigh(matrix, lower=lower, driver="evd")
             return [v, w]
 
         return each(one, a)

@@ -1,4 +1,4 @@
-"""LU: a matrix with its rows exchanged as a lower times an upper triangle, and systems solved by it."""
+"""LU: a matrix with its rows exchanged as a product of triangles, and systems solved by it."""
 
 import warnings
 from collections.abc import Sequence
@@ -28,6 +28,7 @@ from jacana.ops.linalg.matrices import (
     inverse_permutation,
     lower_part,
     matmul,
+    scipy_linalg,
     taken_rows,
     transposed,
     upper_part,
@@ -51,10 +52,10 @@ class LU(Factorization):
         return ShapedArray(a.shape, a.dtype), pivots, ShapedArray((*lead, m), dtypes.int32)
 
     def reference(self, a: Any) -> Any:
-        from scipy.linalg import lu_factor
-
         def one(matrix: Any) -> list[Any]:
-            lu, pivots = lu_factor(matrix, check_finite=False) if matrix.size else (matrix, [])
+            lu, pivots = matrix, np.zeros(0, np.int32)
+            if matrix.size:
+                lu, pivots = scipy_linalg().lu_factor(matrix, check_finite=False)
             pivots = np.asarray(pivots, np.int32)
             return [lu, pivots, permutation_of(pivots, len(matrix))]
 

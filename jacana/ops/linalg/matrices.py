@@ -1,5 +1,6 @@
 """Matrices along the last two axes: what the rules of factorisations are written in."""
 
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -268,6 +269,11 @@ def built_identity(build: Build, shape: Sequence[int], dtype: Any) -> Tensor:
 
 def built_zeros(build: Build, shape: Sequence[int], dtype: Any) -> Tensor:
     return build.compute(shape, dtype, lambda *i: build.const(0, dtype))
+
+
+def scipy_linalg() -> Any:
+    """scipy.linalg, loaded only for references: importing it takes longer than jacana."""
+    return importlib.import_module("scipy.linalg")
 
 
 def each(f: Callable[..., Sequence[Any]], *arrays: Any, ranks: Sequence[int] = ()) -> list[Any]:

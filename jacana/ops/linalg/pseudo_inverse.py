@@ -8,7 +8,6 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
-from jacana.core.values import aval_of
 from jacana.ops.families import align_batch, like
 from jacana.ops.linalg.matrices import (
     MatrixFunction,

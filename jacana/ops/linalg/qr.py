@@ -1,4 +1,4 @@
-"""QR: a matrix as one with orthonormal columns times an upper triangle; forms made by reflections."""
+"""QR: a matrix as orthonormal columns times an upper triangle; forms made by reflections."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,13 +31,13 @@ from jacana.ops.linalg.matrices import (
     identity,
     lower_part,
     matmul,
+    scipy_linalg,
+    taken_rows,
     transposed,
     upper_part,
-    taken_rows,
 )
 from jacana.ops.lowering import Build, Tensor, Value
 from jacana.ops.params import WithDefaults
-
 
 without_derivative = Inapplicable(
     "differentiate qr, eigh or svd instead, or give a rule with jax.custom_jvp"
@@ -67,11 +67,9 @@ class QR(WithDefaults, Factorization):
         self, a: Any, *, pivoting: bool = False, full_matrices: bool = True,
         use_magma: bool | None = None,
     ) -> Any:  # fmt: skip
-        from scipy.linalg import qr
-
         def one(matrix: Any) -> list[Any]:
             mode = "full" if full_matrices else "economic"
-            made = qr(matrix, mode=mode, pivoting=pivoting, check_finite=False)
+            made = scipy_linalg().qr(matrix, mode=mode, pivoting=pivoting, check_finite=False)
             return [made[0], np.triu(made[1]), *[p.astype(np.int32) for p in made[2:]]]
 
         return each(one, a)
@@ -242,12 +240,10 @@ class Hessenberg(Factorization):
         return ShapedArray(a.shape, a.dtype), ShapedArray((*a.shape[:-2], rest), a.dtype)
 
     def reference(self, a: Any) -> Any:
-        from scipy.linalg import lapack
-
         def one(matrix: Any) -> list[Any]:
             if len(matrix) < 2:
                 return [matrix, np.zeros(max(0, len(matrix) - 1), matrix.dtype)]
-            (gehrd,) = lapack.get_lapack_funcs(("gehrd",), (matrix,))
+            (gehrd,) = scipy_linalg().lapack.get_lapack_funcs(("gehrd",), (matrix,))
             packed, taus, _ = gehrd(matrix)
             return [packed, taus]
 
@@ -263,7 +259,7 @@ class Hessenberg(Factorization):
 
 
 class Tridiagonal(WithDefaults, Factorization):
-    """The real tridiagonal form of Hermitian matrices: packed reflectors, d, e and their factors."""
+    """The real tridiagonal form of Hermitian matrices: packed reflectors, d, e, their factors."""
 
     name = "tridiagonal"
     defaults = {"lower": True}
@@ -278,12 +274,10 @@ class Tridiagonal(WithDefaults, Factorization):
         )  # fmt: skip
 
     def reference(self, a: Any, *, lower: bool = True) -> Any:
-        from scipy.linalg import lapack
-
         name = "hetrd" if dtypes.is_complex(a.dtype) else "sytrd"
 
         def one(matrix: Any) -> list[Any]:
-            (trd,) = lapack.get_lapack_funcs((name,), (matrix,))
+            (trd,) = scipy_linalg().lapack.get_lapack_funcs((name,), (matrix,))
             packed, d, e, taus, _ = trd(matrix, lower=int(lower))
             return [packed, d, e, taus]
 

@@ -18,6 +18,7 @@ from jacana.ops.linalg.matrices import (
     batch_of,
     block,
     built_identity,
+    built_zeros,
     check_matrix,
     diagonal,
     differences,
@@ -27,6 +28,7 @@ from jacana.ops.linalg.matrices import (
     real_part,
     reciprocal,
     scaled_columns,
+    scipy_linalg,
 )
 from jacana.ops.lowering import Build, Tensor
 from jacana.ops.params import WithDefaults
@@ -60,8 +62,6 @@ class SVD(WithDefaults, Factorization):
     def reference(
         self, a: Any, *, full_matrices: bool = True, compute_uv: bool = True, **params: Any
     ) -> Any:
-        from scipy.linalg import svd
-
         types = self.type_rule(
             ShapedArray(a.shape[-2:], a.dtype), full_matrices=full_matrices, compute_uv=compute_uv
         )
@@ -70,11 +70,11 @@ class SVD(WithDefaults, Factorization):
             if not np.isfinite(matrix).all():
                 return [np.full(x.shape, np.nan, x.dtype) for x in types]
             if matrix.size == 0:
-                return [np.eye(*x.shape, dtype=x.dtype) if x.ndim == 2 else np.zeros(x.shape,
-                        x.dtype) for x in types]
+                vectors = [np.eye(x.shape[0], dtype=x.dtype) for x in types[1:]]
+                return [np.zeros(0, types[0].dtype), *vectors]
             if not compute_uv:
-                return [svd(matrix, compute_uv=False)]
-            u, s, vt = svd(matrix, full_matrices=full_matrices)
+                return [scipy_linalg().svd(matrix, compute_uv=False)]
+            u, s, vt = scipy_linalg().svd(matrix, full_matrices=full_matrices)
             return [s, u, vt]
 
         return each(one, a)
@@ -107,8 +107,8 @@ class SVD(WithDefaults, Factorization):
         )
         specs: list[Any] = [(x.shape, x.dtype) for x in types]
         if 0 in a.shape[-2:]:
-            s = build.compute(*specs[0], lambda *i: build.const(0, specs[0][1]))
-            return [s, *[built_identity(build, *spec) for spec in specs[1:]]]
+            made = [built_zeros(build, *specs[0])]
+            return made + [built_identity(build, *spec) for spec in specs[1:]]
         if not compute_uv:
             specs += [((0,), a.dtype)] * 2
         settings = (batch_of(a), *a.shape[-2:], int(full_matrices), int(compute_uv))

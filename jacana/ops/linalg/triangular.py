@@ -20,6 +20,7 @@ from jacana.ops.linalg.matrices import (
     each,
     lower_part,
     matmul,
+    scipy_linalg,
     transposed,
     upper_part,
 )
@@ -76,7 +77,7 @@ class TriangularSolve(WithDefaults):
         self, a: Any, b: Any, *, left_side: bool = False, lower: bool = False,
         transpose_a: bool = False, conjugate_a: bool = False, unit_diagonal: bool = False,
     ) -> Any:  # fmt: skip
-        from scipy.linalg import solve_triangular
+        solve = scipy_linalg().solve_triangular
 
         def one(a: Any, b: Any) -> list[Any]:
             a = np.conj(a) if conjugate_a else a
@@ -84,8 +85,8 @@ class TriangularSolve(WithDefaults):
                 return [b]
             options = {"lower": lower, "unit_diagonal": unit_diagonal, "check_finite": False}
             if left_side:
-                return [solve_triangular(a, b, trans=int(transpose_a), **options)]
-            return [solve_triangular(a, b.T, trans=1 - int(transpose_a), **options).T]
+                return [solve(a, b, trans=int(transpose_a), **options)]
+            return [solve(a, b.T, trans=1 - int(transpose_a), **options).T]
 
         return each(one, a, b)[0]
 
@@ -136,7 +137,14 @@ class TriangularSolve(WithDefaults):
         op = (2 if conjugate_a else 1) if transpose_a else 0
         m, n = b.shape[-2:]
         params = (
-            batch_of(b), m, n, int(left_side), int(lower), op, int(unit_diagonal), a.shape[-1] ** 2
+            batch_of(b),
+            m,
+            n,
+            int(left_side),
+            int(lower),
+            op,
+            int(unit_diagonal),
+            a.shape[-1] ** 2,
         )
         return build.library("triangular_solve", [(b.shape, b.dtype)], [a, b], params, b.dtype)[0]
 

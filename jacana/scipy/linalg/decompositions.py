@@ -10,13 +10,13 @@ from jacana import ops
 from jacana.core import dtypes
 from jacana.lax import linalg as lax_linalg
 from jacana.numpy import linalg
-from jacana.numpy.creation import astype
 from jacana.numpy.linalg.operands import inexact, matrix, square, strong
+from jacana.ops.linalg.eig import complex_dtype
 from jacana.ops.linalg.matrices import (
     adjoint,
     block,
-    compared,
     diagonal_matrix,
+    hermitian_of,
     identity,
     in_dtype,
     lower_part,
@@ -119,8 +119,8 @@ def svd(
 
 def eigh(
     a: Any, b: Any = None, lower: bool = True, eigvals_only: bool = False,
-    overwrite_a: bool = False, overwrite_b: bool = False, turbo: bool = True, eigvals: None = None,
-    type: int = 1, check_finite: bool = True,
+    overwrite_a: bool = False, overwrite_b: bool = False, turbo: bool = True, eigvals: Any = None,
+    type: Any = 1, check_finite: bool = True,
 ) -> Any:  # fmt: skip
     """Ascending eigenvalues and eigenvectors of Hermitian matrices; the former alone if asked.
 
@@ -137,7 +137,7 @@ def eigh(
             return linalg.eigvalsh(a, triangle, symmetrize_input=False)
         return tuple(linalg.eigh(a, triangle, symmetrize_input=False))
     a, b = inexact("eigh", a, b)
-    a, b = (_hermitian(square("eigh", x), lower) for x in (a, b))
+    a, b = (hermitian_of(square("eigh", x), lower) for x in (a, b))
     # With b = l l^H, of l^-1 a l^-H.
     l = ops.cholesky(b)
     adjoint_of_l = {"lower": True, "transpose_a": True, "conjugate_a": True}
@@ -147,15 +147,6 @@ def eigh(
         return linalg.eigvalsh(x)
     w, v = linalg.eigh(x)
     return w, ops.triangular_solve(l, v, left_side=True, **adjoint_of_l)
-
-
-def _hermitian(x: Any, lower: bool) -> Any:
-    strict = lower_part(x, -1) if lower else upper_part(x, 1)
-    half = ops.select_n(
-        compared(x.shape, 0, ops.eq), ops.mul(strict, x.dtype.type(0)), ops.mul(x, x.dtype.type(0.5))
-    )
-    half = ops.add(strict, half)
-    return ops.add(half, adjoint(half))
 
 
 def eigh_tridiagonal(
@@ -223,11 +214,12 @@ def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
     [[1.0, 2.0], [0.0, 3.0]]
     """
     if output not in ("real", "complex"):
-        raise ValueError(f"Expected 'output' to be either 'real' or 'complex', got output={output}.")
+        raise ValueError(
+            f"Expected 'output' to be either 'real' or 'complex', got output={output}."
+        )
     a = square("schur", a)
     if output == "complex":
-        a = astype(a, dtypes.complex128 if a.dtype.itemsize == 8 and not dtypes.is_complex(a.dtype)
-                   else a.dtype if dtypes.is_complex(a.dtype) else dtypes.complex64)  # fmt: skip
+        a = in_dtype(a, complex_dtype(a.dtype))
     form, vectors = ops.schur(a)
     return form, vectors
 

@@ -90,7 +90,8 @@ def _exponential(a: Any, upper_triangular: bool, max_squarings: int) -> Any:
     )
 
     def step(i: Any, x: Any) -> Any:
-        return cond(ops.lt(i, count), lambda x: matmul(x, x), lambda x: x, x)
+        more = ops.lt(in_dtype(i, dtypes.int32), count)
+        return cond(more, lambda x: matmul(x, x), lambda x: x, x)
 
     made = fori_loop(0, max_squarings, step, start)
     too_large = ops.gt(halvings, real.type(max_squarings))
@@ -115,9 +116,7 @@ def _pade(a: Any, coefficients: tuple[float, ...]) -> tuple[Any, Any]:
     return combined(coefficients[::2]), matmul(a, combined(coefficients[1::2]))
 
 
-def expm_frechet(
-    A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True
-) -> Any:
+def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:
     """expm(A), and its derivative at A in the direction E; the latter alone without compute_expm.
 
     >>> expm_frechet(jnp.zeros((2, 2)), jnp.eye(2), compute_expm=False).tolist()
@@ -159,7 +158,8 @@ def _triangular_root(t: Any) -> Any:
     rows = ops.iota(dtype=dtypes.int32, shape=(n, 1), dimension=0)
 
     def column(j: Any, r: Any) -> Any:
-        above = ops.lt(rows, in_dtype(j, dtypes.int32))
+        j = in_dtype(j, dtypes.int32)
+        above = ops.lt(rows, j)
         right = ops.dynamic_slice(t, np.int32(0), j, slice_sizes=(n, 1))
         root = ops.dynamic_slice(roots, j, slice_sizes=(1,))
         shift = ops.broadcast_in_dim(root, shape=(n,), broadcast_dimensions=(0,))
@@ -176,7 +176,7 @@ def _triangular_root(t: Any) -> Any:
 def _unit(value: Any, rows: Any, j: Any) -> Any:
     """A column with the value in row j."""
     n = rows.shape[0]
-    here = ops.eq(rows, in_dtype(j, dtypes.int32))
+    here = ops.eq(rows, j)
     spread = ops.broadcast_in_dim(value, shape=(n, 1), broadcast_dimensions=(1,))
     return chosen(here, spread, value.dtype.type(0))
 
@@ -210,9 +210,7 @@ def _scaled(v: Any, w: Any) -> Any:
     return ops.mul(v, along_columns(w, v.shape[-2]))
 
 
-def solve_sylvester(
-    A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8
-) -> Any:
+def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Any:
     """x with A x + x B = C, for A [m, m], B [n, n] and C [m, n].
 
     It goes by the eigenvectors of A and B; nan where eigenvalues of A and -B come within tol.

@@ -57,7 +57,6 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return take(line, index, axis=-1)
 
 
-
 def hankel(c: Any, r: Any = None) -> Any:
     """The matrix with first column c and last row r (zeros) whose antidiagonals are constant.
 

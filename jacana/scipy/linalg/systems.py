@@ -117,7 +117,9 @@ def solve(
     [1.0, 1.0]
     """
     if assume_a not in ("gen", "sym", "her", "pos"):
-        raise ValueError(f"Expected assume_a to be one of ['gen', 'sym', 'her', 'pos'], got {assume_a}")
+        raise ValueError(
+            f"Expected assume_a to be one of ['gen', 'sym', 'her', 'pos'], got {assume_a}"
+        )
     if assume_a == "pos":
         return cho_solve(cho_factor(a, lower=lower), b)
     return solve_promoted(*_system("solve", a, b))
