@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 import jacana.numpy as jnp
-from jacana import random
+from jacana import lax, random
 from jacana.core import config, dtypes
 
 Axes = int | Sequence[int]
@@ -271,10 +271,10 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
         rows = sizes.pop(column_axis)
         columns = math.prod(sizes)
         tall = (rows, columns) if rows > columns else (columns, rows)
-        q, r = jnp.linalg.qr(random.normal(key, tall, found))
+        q, r = lax.linalg.qr(random.normal(key, tall, found), full_matrices=False)
         # A positive diagonal of r makes q unique, and all such matrices equally likely.
         q = q * jnp.sign(jnp.diagonal(r))[None, :]
-        q = jnp.reshape(q.T if rows < columns else q, (rows, *sizes))
+        q = jnp.reshape(q.T if rows <= columns else q, (rows, *sizes))
         return jnp.moveaxis(q, 0, column_axis) * jnp.asarray(scale, found)
 
     return init
@@ -294,8 +294,8 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
             raise ValueError("Delta orthogonal initializer requires a 3D, 4D or 5D shape.")
         if sizes[-1] < sizes[-2]:
             raise ValueError("`fan_in` must be less or equal than `fan_out`.")
-        square = orthogonal(scale, column_axis, found)(key, (sizes[-1], sizes[-1]))
+        matrix = orthogonal(scale, column_axis, found)(key, sizes[-2:])
         middle = tuple((n - 1) // 2 for n in sizes[:-2])
-        return jnp.zeros(sizes, found).at[middle].set(square[: sizes[-2]])
+        return jnp.zeros(sizes, found).at[middle].set(matrix)
 
     return init

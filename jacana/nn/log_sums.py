@@ -100,14 +100,14 @@ def _logsumexp(
     return out
 
 
-def logmeanexp(a: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
-    """log(mean(exp(a))) over axes, without overflow; arguments as logsumexp's.
+def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
+    """log(mean(exp(x))) over axes, without overflow; arguments as logsumexp's.
 
     >>> logmeanexp(np.float32([1000, 1000]))
     Array(1000., dtype=float32)
     """
-    total = logsumexp(a, axis, keepdims=keepdims, where=where)
-    shape = np.shape(a)
+    total = logsumexp(x, axis, keepdims=keepdims, where=where)
+    shape = np.shape(x)
     if where is None:
         count = math.prod([shape[d] for d in axes_of(static_axes(axis), len(shape))])
         return total - (math.log(count) if count else -math.inf)

@@ -74,10 +74,6 @@ def test_bad_arguments():
         initializers.normal()(KEY, (3, 3), "int32")
 
 
-needs_qr = pytest.mark.skipif(not hasattr(jnp, "linalg"), reason="QR is not there yet")
-
-
-@needs_qr
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (2, 2, 6)])
 @pytest.mark.parametrize("axis", [-1, 0])
 def test_orthogonal(shape, axis):
@@ -87,7 +83,6 @@ def test_orthogonal(shape, axis):
     np.testing.assert_allclose(w @ w.T, 4 * np.eye(len(w)), atol=1e-5)
 
 
-@needs_qr
 def test_delta_orthogonal():
     w = np.array(initializers.delta_orthogonal()(KEY, (3, 3, 2, 4)))
     np.testing.assert_allclose(w[1, 1] @ w[1, 1].T, np.eye(2), atol=1e-6)
