@@ -352,11 +352,19 @@ def jit(
     Args:
       fun: a function of arrays, or of containers of arrays, to the same. It is traced with abstract
         arrays, so side effects happen at tracing only.
-      static_argnums, static_argnames: arguments that are not arrays but part of the program; they
-        must be hashable, and each new value traces again.
-      donate_argnums, donate_argnames: arguments whose memory may be reused; they are deleted.
-      keep_unused, inline, device, backend, in_shardings, out_shardings, compiler_options: accepted
-        for JAX's sake; one device makes them true of themselves.
+      static_argnums: positions of arguments that are not arrays but part of the program; they must
+        be hashable, and each new value traces again.
+      static_argnames: names of such arguments.
+      donate_argnums: positions of arguments whose memory may be reused; they are deleted.
+      donate_argnames: names of such arguments.
+      in_shardings: accepted for JAX's sake and not read, as are the rest: one device makes them
+        true of themselves.
+      out_shardings: not read.
+      keep_unused: not read.
+      device: not read.
+      backend: not read.
+      inline: not read.
+      compiler_options: not read.
 
     Raises TypeError if an argument or result is not an array, ValueError for unhashable statics.
 

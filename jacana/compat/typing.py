@@ -1,11 +1,11 @@
 """What programs import from `jax.typing`."""
 
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
 from jacana.core.trace import Tracer
 from jacana.runtime.array import Array
 
-ArrayLike = Union[Array, Tracer, np.ndarray, np.bool_, np.number, bool, int, float, complex]
+ArrayLike = Array | Tracer | np.ndarray | np.bool_ | np.number | bool | int | float | complex
 DTypeLike = Any

@@ -159,9 +159,7 @@ class Variate(Counting):
     ) -> tuple[Any, int]:
         return self(*align_batch(size, operands, axes), **params), 0
 
-    def lower(
-        self, build: Build, keys: Tensor, *parameters: Tensor, partitionable: bool
-    ) -> Tensor:
+    def lower(self, build: Build, keys: Tensor, *parameters: Tensor, partitionable: bool) -> Tensor:
         shape, rank = parameters[0].shape, keys.ndim
         inner, dtype = shape[rank:], parameters[0].dtype
         count = math.prod(inner)

@@ -1,4 +1,5 @@
 """Random numbers from keys: `jax.random`."""
+
 from jacana.random.choosing import (
     categorical as categorical,
     choice as choice,

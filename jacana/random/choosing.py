@@ -1,4 +1,5 @@
 """Choosing among elements: permutations, choices, categories."""
+
 import math
 from typing import Any
 
@@ -72,9 +73,7 @@ def shuffled(key: Any, x: Any, axis: int) -> Any:
     """
     for _ in range(shuffle_rounds(x.size)):
         key, used = pair_of(key)
-        _, x = ops.sort(
-            bits_of(used, 32, x.shape), x, dimension=axis, is_stable=True, num_keys=1
-        )
+        _, x = ops.sort(bits_of(used, 32, x.shape), x, dimension=axis, is_stable=True, num_keys=1)
     return x
 
 
@@ -83,7 +82,12 @@ def shuffle_rounds(size: int) -> int:
 
 
 def choice(
-    key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0,
+    key: Any,
+    a: Any,
+    shape: Any = (),
+    replace: bool = True,
+    p: Any = None,
+    axis: int = 0,
     mode: str | None = None,
 ) -> Any:
     """Elements of `a` along an axis (of arange(a), for an integer), drawn at random.
@@ -157,8 +161,14 @@ def _weighted(key: Any, p: Any, *, shape: Shape, replace: bool, mode: str) -> An
 
 
 def categorical(
-    key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True,
-    mode: str | None = None, *, out_sharding: Any = None,
+    key: Any,
+    logits: Any,
+    axis: int = -1,
+    shape: Any = None,
+    replace: bool = True,
+    mode: str | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Indices along an axis of `logits`, each with a probability proportional to exp(logit).
 

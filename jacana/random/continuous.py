@@ -1,4 +1,5 @@
 """Distributions that are a formula of uniform numbers."""
+
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,12 @@ def exponential_of(key: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def gumbel(
-    key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None,
-    *, out_sharding: Any = None,
+    key: Any,
+    shape: Any = (),
+    dtype: Any = None,
+    mode: str | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Gumbel numbers; mode "high" resolves the upper tail with twice the bits of "low".
 
@@ -129,9 +134,7 @@ def weibull_min(
 
 
 @program
-def _weibull_min(
-    key: Any, scale: Any, concentration: Any, *, shape: Shape, dtype: Any
-) -> Any:
+def _weibull_min(key: Any, scale: Any, concentration: Any, *, shape: Shape, dtype: Any) -> Any:
     exponent = jnp.true_divide(literal(1.0, dtype), concentration)
     return jnp.multiply(jnp.power(exponential_of(key, shape, dtype), exponent), scale)
 
@@ -168,8 +171,14 @@ def _rayleigh(key: Any, scale: Any, *, shape: Shape, dtype: Any) -> Any:
 
 
 def triangular(
-    key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None,
-    *, out_sharding: Any = None,
+    key: Any,
+    left: Any,
+    mode: Any,
+    right: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Numbers in (left, right) whose density rises linearly to `mode` and falls again."""
     check_key(key, "triangular")
@@ -208,9 +217,7 @@ def _wald(key: Any, mean: Any, *, shape: Shape, dtype: Any) -> Any:
     mean_square = jnp.square(mean)
     two, four = (broadcast_to(literal(n, dtype), shape) for n in (2.0, 4.0))
     root = ops.sqrt(
-        ops.add(
-            ops.mul(ops.mul(four, mean), square), ops.mul(mean_square, jnp.square(square))
-        )
+        ops.add(ops.mul(ops.mul(four, mean), square), ops.mul(mean_square, jnp.square(square)))
     )
     middle = ops.add(mean, ops.div(ops.mul(mean_square, square), two))
     smaller = ops.sub(middle, ops.mul(ops.div(mean, two), root))

@@ -1,4 +1,5 @@
 """Distributions of counts that are drawn by rejection: Poisson, binomial, multinomial."""
+
 from collections.abc import Callable
 from typing import Any
 
@@ -60,7 +61,6 @@ def _poisson(key: Any, lam: Any, *, shape: Shape, dtype: Any) -> Any:
     is_small = jnp.logical_or(isnan(lam), ops.lt(lam, np.float32(10)))
     small = ops.random_poisson_by_products(key, where(is_small, lam, np.float32(0)))
     large_lam = where(is_small, np.float32(1e5), lam)
-
 
     def by_rejection(lam: Any) -> Any:
         # Every element goes through the rounds until all have accepted once.

@@ -1,4 +1,5 @@
 """The gamma distribution, and those made of gamma numbers."""
+
 from typing import Any
 
 import numpy as np
@@ -80,9 +81,7 @@ def chisquare_of(key: Any, df: Any, shape: Shape) -> Any:
     return ops.mul(ops.exp(gamma_of(key, jnp.true_divide(df, two), shape, True)), two)
 
 
-def t(
-    key: Any, df: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+def t(key: Any, df: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Student's t numbers of df degrees of freedom."""
     check_key(key, "t")
     dtype = float_dtype(dtype, "t")
@@ -99,8 +98,13 @@ def _t(key: Any, df: Any, *, shape: Shape, dtype: Any) -> Any:
 
 
 def f(
-    key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None,
-    *, out_sharding: Any = None,
+    key: Any,
+    dfnum: Any,
+    dfden: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """F numbers: the ratio of two chi-square numbers, each over its degrees of freedom."""
     check_key(key, "f")
@@ -131,9 +135,7 @@ def beta(
 
 @program
 def _beta(key: Any, a: Any, b: Any, *, shape: Shape) -> Any:
-    log_a, log_b = (
-        gamma_of(k, v, shape, True) for k, v in zip(pair_of(key), (a, b), strict=True)
-    )
+    log_a, log_b = (gamma_of(k, v, shape, True) for k, v in zip(pair_of(key), (a, b), strict=True))
     larger = jnp.maximum(log_a, log_b)
     first, second = ops.exp(ops.sub(log_a, larger)), ops.exp(ops.sub(log_b, larger))
     return ops.div(first, ops.add(first, second))
@@ -149,9 +151,7 @@ def dirichlet(
     check_key(key, "dirichlet")
     dtype = float_dtype(dtype, "dirichlet")
     if np.ndim(alpha) < 1:
-        raise ValueError(
-            f"dirichlet requires alpha.ndim >= 1, got alpha.ndim == {np.ndim(alpha)}"
-        )
+        raise ValueError(f"dirichlet requires alpha.ndim >= 1, got alpha.ndim == {np.ndim(alpha)}")
     alpha = parameter(alpha, dtype, "dirichlet")
     batch, last = alpha.shape[:-1], alpha.shape[-1:]
     return _dirichlet(key, alpha, shape=(*batch_shape(shape, batch), *last))

@@ -1,4 +1,5 @@
 """Random integers, and yes-or-no draws."""
+
 from typing import Any
 
 import numpy as np
@@ -123,8 +124,12 @@ def remainder(x: Any, span: Any) -> Any:
 
 
 def bernoulli(
-    key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low",
-    *, out_sharding: Any = None,
+    key: Any,
+    p: Any = 0.5,
+    shape: Any = None,
+    mode: str = "low",
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """True with probability p; mode "high" resolves small probabilities with twice the bits.
 

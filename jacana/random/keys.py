@@ -1,4 +1,5 @@
 """Random keys: made from seeds, split and folded; typed keys and raw uint32 ones."""
+
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -198,6 +199,4 @@ def is_partitionable() -> bool:
 
 def bits_of(key: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     """Unsigned integers of random bits from one typed key."""
-    return ops.random_bits(
-        key, bit_width=bit_width, shape=shape, partitionable=is_partitionable()
-    )
+    return ops.random_bits(key, bit_width=bit_width, shape=shape, partitionable=is_partitionable())

@@ -1,4 +1,5 @@
 """Normal numbers, and distributions that are functions of them alone."""
+
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,13 @@ def normal_of(key: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def truncated_normal(
-    key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None,
-    *, out_sharding: Any = None,
+    key: Any,
+    lower: Any,
+    upper: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Standard normal numbers given that they lie in (lower, upper), whose shapes broadcast.
 
@@ -83,8 +89,12 @@ def _truncated_normal(key: Any, lower: Any, upper: Any, *, shape: Shape, dtype: 
 
 
 def lognormal(
-    key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None,
-    *, out_sharding: Any = None,
+    key: Any,
+    sigma: Any = 1.0,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """exp(sigma n) for standard normal n."""
     check_key(key, "lognormal")
@@ -114,9 +124,7 @@ def maxwell_of(key: Any, shape: Shape, dtype: Any) -> Any:
     return ops.sqrt(sum_of(ops.mul(vectors, vectors), axis=-1))
 
 
-def double_sided_maxwell(
-    key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None
-) -> Any:
+def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
     """loc + scale m, where m is Maxwell distributed with a random sign.
 
     The result's shape is `shape` followed by the shape that the parameters broadcast to.

@@ -1,4 +1,5 @@
 """What the distributions have in common: compiled programs, dtypes, shapes and parameters."""
+
 import operator
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,5 @@
 """Random bits, and uniform numbers made of them: what every distribution begins with."""
+
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,13 @@ def _bits(key: Any, *, shape: Shape, width: int) -> Any:
 
 
 def uniform(
-    key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0,
-    *, out_sharding: Any = None,
+    key: Any,
+    shape: Any = (),
+    dtype: Any = None,
+    minval: Any = 0.0,
+    maxval: Any = 1.0,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Numbers in [minval, maxval), all equally likely.
 

@@ -1,4 +1,5 @@
 """Random vectors and matrices that need a factorization."""
+
 import operator
 from typing import Any
 
@@ -25,8 +26,14 @@ METHODS = ("cholesky", "eigh", "svd")
 
 
 def multivariate_normal(
-    key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None,
-    method: str = "cholesky", *, out_sharding: Any = None,
+    key: Any,
+    mean: Any,
+    cov: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    method: str = "cholesky",
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Normal vectors with the means [..., n] and covariances [..., n, n].
 
@@ -85,8 +92,13 @@ def square_root(cov: Any, method: str) -> Any:
 
 
 def orthogonal(
-    key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None,
-    *, out_sharding: Any = None,
+    key: Any,
+    n: int,
+    shape: Any = (),
+    dtype: Any = None,
+    m: int | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Orthogonal n x n matrices (unitary for complex dtypes), all equally likely.
 

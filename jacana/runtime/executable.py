@@ -111,7 +111,7 @@ class Executable:
         """The results; the arrays' types are the caller's responsibility."""
         addresses = [a.address for a in arrays]
         if 0 in addresses:
-            arrays[addresses.index(0)]._value  # raises: the array has been deleted
+            _ = arrays[addresses.index(0)]._value  # raises: the array has been deleted
         allocate = self._allocate
         made = []
         for aval, nbytes in self._outputs:

@@ -107,7 +107,7 @@ def test_cond_and_switch():
 def test_nests():
     def f(x):
         def body(c, a):
-            inner = lambda c: lax.while_loop(lambda v: v < 1.0, lambda v: v * 1.5, c)  # noqa: E731
+            inner = lambda c: lax.while_loop(lambda v: v < 1.0, lambda v: v * 1.5, c)
             c = lax.cond(c > 1.0, lambda c: c * 0.5, inner, c)
             return c, c * a
 

@@ -52,8 +52,10 @@ def test_dtype():
 
 
 def test_printing():
-    assert repr(random.key(0)) == str(random.key(0)) == (
-        "Array((), dtype=key<fry>) overlaying:\n[0 0]"
+    assert (
+        repr(random.key(0))
+        == str(random.key(0))
+        == ("Array((), dtype=key<fry>) overlaying:\n[0 0]")
     )
     assert repr(random.split(random.key(1), 3)) == (
         "Array((3,), dtype=key<fry>) overlaying:\n"

@@ -20,7 +20,8 @@ EXACT = {
     "bits8": (lambda k: random.bits(k, (4,), "uint8"), [37, 59, 52, 178]),
     "uniform": (lambda k: random.uniform(k, (3,)), [0.25873792, 0.6238625, 0.226897]),
     "uniform16": (
-        lambda k: random.uniform(k, (3,), "float16", -2.0, 3.0), [1.2617188, 0.265625, 2.609375],
+        lambda k: random.uniform(k, (3,), "float16", -2.0, 3.0),
+        [1.2617188, 0.265625, 2.609375],
     ),
     "bfloat16": (lambda k: random.uniform(k, (3,), "bfloat16"), [0.140625, 0.2265625, 0.203125]),
     "randint": (lambda k: random.randint(k, (5,), -10, 10), [2, 8, 7, 4, 2]),
@@ -49,7 +50,8 @@ CLOSE = {
     "exponential": (lambda k: random.exponential(k, (3,)), [0.29940104, 0.9778005, 0.257343]),
     "gumbel": (lambda k: random.gumbel(k, (3,)), [-0.3015403, 0.7511465, -0.39424175]),
     "gumbel_high": (
-        lambda k: random.gumbel(k, (3,), mode="high"), [1.2059714, 0.02244963, 1.3573449],
+        lambda k: random.gumbel(k, (3,), mode="high"),
+        [1.2059714, 0.02244963, 1.3573449],
     ),
     "gamma": (lambda k: random.gamma(k, 0.5, (3,)), [0.47118813, 0.16881607, 0.95406735]),
     "beta": (lambda k: random.beta(k, 2.0, 3.0, (3,)), [0.5709594, 0.45138177, 0.15905884]),
