@@ -101,6 +101,7 @@ from jacana.lax.elementwise import (
     tan as tan,
     tanh as tanh,
 )
+from jacana.lax.fft import FftType as FftType, fft as fft, fft_p as fft_p
 from jacana.lax.gather import (
     gather as gather,
     index_take as index_take,

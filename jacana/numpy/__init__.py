@@ -32,7 +32,7 @@ from numpy import (
 )
 from numpy.exceptions import ComplexWarning as ComplexWarning
 
-from jacana.numpy import linalg as linalg, operators as operators, ufuncs as ufuncs
+from jacana.numpy import fft as fft, linalg as linalg, operators as operators, ufuncs as ufuncs
 from jacana.numpy.apply import (
     apply_along_axis as apply_along_axis,
     apply_over_axes as apply_over_axes,

@@ -66,6 +66,7 @@ from jacana.ops.exponential import (
     log1p as log1p,
     logistic as logistic,
 )
+from jacana.ops.fft import FftType as FftType, fft as fft
 from jacana.ops.folds import reduce as reduce, reduce_window as reduce_window
 from jacana.ops.gather import (
     GatherDimensionNumbers as GatherDimensionNumbers,
