@@ -116,7 +116,8 @@ class Fft(LinearMap):
         aval = ShapedArray(x.shape, x.dtype)
         out = self.type_rule(aval, fft_type=fft_type, fft_lengths=fft_lengths)
         if 0 in out.shape or 0 in x.shape:
-            return build.compose(lambda _: zeros(out.shape, out.dtype), x)  # type: ignore[no-any-return]
+            made: Tensor = build.compose(lambda _: zeros(out.shape, out.dtype), x)
+            return made
         function = partial(self.one, fft_type=fft_type, fft_lengths=fft_lengths)
         return build.host(function, [(out.shape, out.dtype)], [x])[0]
 
