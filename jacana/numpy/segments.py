@@ -139,9 +139,13 @@ def _count(name: str, ids: Any, num_segments: Any) -> int:
             raise ValueError(f"{name}: num_segments must be non-negative, got {count}.")
         return count
     if isinstance(ids, Tracer):
-        raise ConcretizationTypeError(
-            ids, f"the number of segments of {name}", "Give num_segments, as a Python integer."
-        )
+        # Un-jitted transformations know the values.
+        known = ids.concrete()
+        if known is None:
+            raise ConcretizationTypeError(
+                ids, f"the number of segments of {name}", "Give num_segments, as a Python integer."
+            )
+        ids = known
     return max(int(largest(ids, initial=-1)) + 1, 0)
 
 

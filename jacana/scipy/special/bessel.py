@@ -86,7 +86,8 @@ def _bessel_jn(z: Any, *, v: int, n_iter: int) -> Any:
     safe = jnp.where(zero, 1, z)
     # Small numbers grow by n / z at each step.
     above, here = 0 * safe, 0 * safe + float(dtypes.finfo(z.dtype).smallest_normal)
-    total, found = 0 * safe, []
+    total = 0 * safe
+    found: list[Any] = []
     for n in range(n_iter, 0, -1):
         above, here = here, (2 * n / safe) * here - above
         big = jnp.abs(here) > 1e10
