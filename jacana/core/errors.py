@@ -8,10 +8,6 @@ if TYPE_CHECKING:
     from jacana.core.trace import Tracer
 
 
-class JacanaTypeError(TypeError):
-    """A value of the wrong type."""
-
-
 def describe(tracer: "Tracer") -> str:
     """The traced value: its type, the arguments it comes from, the user's line that made it."""
     source = tracer.origin()

@@ -16,7 +16,6 @@ from jacana.compiler.commands import (
 from jacana.compiler.compile import compile_jaxpr
 from jacana.compiler.library import library_function
 from jacana.compiler.llvm import module as llvm_module, native
-from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import Jaxpr
 from jacana.runtime import cache, control, executor
 from jacana.runtime.array import Array, view
@@ -164,7 +163,3 @@ def executable_for(jaxpr: Jaxpr) -> Executable:
 def clear() -> None:
     """Forget compiled programs; kernels that arrays in flight may use stay loaded."""
     _executables.clear()
-
-
-def array_avals(arrays: Sequence[Array]) -> tuple[ShapedArray, ...]:
-    return tuple([a.aval for a in arrays])

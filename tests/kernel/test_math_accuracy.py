@@ -5,7 +5,6 @@
 
 import math
 
-import ml_dtypes
 import mpmath
 import numpy as np
 import pytest
@@ -318,12 +317,3 @@ def test_scaling_and_neighbours(type, rng):
         assert same_bits(scaled, want, type)
         (following,) = parts(kernel_math.nextafter, [type, type], x, y)
         assert same_bits(following, np.nextafter(x, y), type)
-
-
-def test_integer_powers_are_products():
-    def powers(x):
-        return tuple(kernel_math.integer_pow(x, n) for n in (0, 1, 3, 10, -2))
-
-    got = parts(powers, ["float64"], [3.0])
-    assert [g.tolist() for g in got] == [[1.0], [3.0], [27.0], [59049.0], [1 / 9]]
-    assert ml_dtypes.bfloat16(1) == parts(kernel_math.square, ["bfloat16"], [1.0])[0][0]

@@ -7,14 +7,12 @@ the docstrings, in units in the last place, as bench/every_float.py measures the
 from jacana.kernel.math.exponential import exp, exp2, expm1, logistic
 from jacana.kernel.math.floats import (
     frexp,
-    integer_pow,
     is_finite,
     ldexp,
     nextafter,
     round_away_from_zero,
     sign,
     sign_bit,
-    square,
 )
 from jacana.kernel.math.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
 from jacana.kernel.math.inverse_trigonometric import acos, asin, atan, atan2
@@ -26,6 +24,6 @@ from jacana.kernel.math.trigonometric import cos, sin, tan
 __all__ = [
     "exp", "exp2", "expm1", "logistic", "log", "log1p", "sin", "cos", "tan", "asin", "acos",
     "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "pow", "cbrt", "rsqrt",
-    "hypot", "frexp", "integer_pow", "is_finite", "ldexp", "nextafter", "round_away_from_zero",
-    "sign", "sign_bit", "square",
+    "hypot", "frexp", "is_finite", "ldexp", "nextafter", "round_away_from_zero",
+    "sign", "sign_bit",
 ]  # fmt: skip

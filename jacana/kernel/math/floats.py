@@ -83,20 +83,3 @@ def frexp(x: Expr) -> tuple[Expr, Expr]:
     usual = is_finite(x) & x.ne(0.0)
     made = select(usual, kept.bitcast(x.type), x)
     return made, select(usual, exponent, exponent.const(0)).convert("int32")
-
-
-def square(x: Expr) -> Expr:
-    return x * x
-
-
-def integer_pow(x: Expr, n: int) -> Expr:
-    """x**n by repeated multiplication; the reciprocal of x**-n for negative n."""
-    if n < 0:
-        return 1.0 / integer_pow(x, -n)
-    total: Expr | None = None
-    while n:
-        if n & 1:
-            total = x if total is None else total * x
-        n >>= 1
-        x = x * x if n else x
-    return x.const(1.0) if total is None else total
