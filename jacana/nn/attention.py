@@ -62,26 +62,38 @@ def dot_product_attention(
         raise ValueError(f"Unsupported implementation option: {implementation}")
     query, key, value = as_arrays("dot_product_attention", query, key, value)
     batched = query.ndim == 4
-    arrays = {"query": query, "key": key, "value": value}
-    if not batched:
-        if query.ndim != 3:
-            raise ValueError(f"query must have 3 or 4 axes, (B,) T, N, H; got {query.aval}.")
-        arrays = {name: jnp.expand_dims(x, 0) for name, x in arrays.items()}
+    arrays = with_batch_axis({"query": query, "key": key, "value": value})
     arrays |= optional_arrays(bias, mask, query_seq_lengths, key_value_seq_lengths)
     check(arrays)
-    window = local_window_size
-    if window is not None:
-        pair = window if isinstance(window, tuple | list) else (window, window)
-        window = (operator.index(pair[0]), operator.index(pair[1]))
-    if scale is None:
-        scale = 1.0 / math.sqrt(query.shape[-1])
     out, residual = _attention(
-        arrays, scale, is_causal=bool(is_causal), window=window, with_residual=bool(return_residual)
+        arrays,
+        1.0 / math.sqrt(query.shape[-1]) if scale is None else scale,
+        is_causal=bool(is_causal),
+        window=sides_of(local_window_size),
+        with_residual=bool(return_residual),
     )
     if not batched:
         out = jnp.squeeze(out, 0)
         residual = None if residual is None else jnp.squeeze(residual, 0)
     return (out, residual) if return_residual else out
+
+
+def with_batch_axis(arrays: dict[str, Any]) -> dict[str, Any]:
+    """The arrays with a leading axis B, of length 1 if the query has none."""
+    query = arrays["query"]
+    if query.ndim == 4:
+        return arrays
+    if query.ndim != 3:
+        raise ValueError(f"query must have 3 or 4 axes, (B,) T, N, H; got {query.aval}.")
+    return {name: jnp.expand_dims(x, 0) for name, x in arrays.items()}
+
+
+def sides_of(window: int | tuple[int, int] | None) -> tuple[int, int] | None:
+    """How far a window reaches to the left and to the right."""
+    if window is None:
+        return None
+    left, right = window if isinstance(window, tuple | list) else (window, window)
+    return operator.index(left), operator.index(right)
 
 
 def optional_arrays(bias: Any, mask: Any, query_lengths: Any, key_lengths: Any) -> dict[str, Any]:
