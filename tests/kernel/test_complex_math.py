@@ -1,5 +1,6 @@
 """Complex functions: their error against mpmath relative to the size, and C99's special values."""
 
+import itertools
 import math
 import operator
 
@@ -85,6 +86,28 @@ def test_arithmetic(type, rng):
             want = operation(mpc(float(x), float(y)), mpc(float(u), float(v)))
             if abs(want) > 1e-6:
                 assert error(g, want, type) < 6
+
+
+def test_division_of_special_values_is_that_of_numpy():
+    points = [0.0, -0.0, 1.0, -1.0, 0.5, INF, -INF, NAN]
+    parts = np.array(list(itertools.product(points, repeat=4))).T
+    a, b = np.ascontiguousarray(parts.T).view(complex).T
+    with np.errstate(all="ignore"):
+        want = a / b
+    re, im = interpret.evaluate(complex_math.divide.function("float64"), *parts)
+    np.testing.assert_allclose(re, want.real, rtol=1e-15)
+    np.testing.assert_allclose(im, want.imag, rtol=1e-15)
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_exp2_turns_by_any_angle(type):
+    turns = np.array([1e3, 2.0**20, 1e12, 2.0**50, 1e30, np.finfo(type).max], type)
+    re, im = run("exp2", type, np.full_like(turns, 0.25), turns)
+    np.testing.assert_allclose(np.hypot(re, im), 2**0.25, rtol=4 * np.finfo(type).eps)
+    exact = 2 if type == "float32" else 4
+    with mp.workprec(300):
+        for x, *got in zip(turns[:exact], re, im):
+            assert error(got, REFERENCES["exp2"](mpc(0.25, float(x))), type) < 4
 
 
 def test_powers(rng):
