@@ -5,11 +5,11 @@ outputs, then temporaries. It names kernels and buffers, no Python objects, host
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import Jaxpr
+from jacana.core.records import record
 from jacana.kernel import ir
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # --- before fusion: what rules ask for, over tensors --------------------------------------------
 
 
-@dataclass(eq=False)
+@record(eq=False, frozen=False)
 class Call:
     """Something that reads whole stored tensors and stores its outputs."""
 
@@ -27,7 +27,7 @@ class Call:
     outputs: Sequence["Tensor"]
 
 
-@dataclass(eq=False)
+@record(eq=False, frozen=False)
 class Loops(Call):
     """An imperative kernel; output k begins as a copy of start[k]."""
 
@@ -35,7 +35,7 @@ class Loops(Call):
     start: dict[int, "Tensor"]
 
 
-@dataclass(eq=False)
+@record(eq=False, frozen=False)
 class LibraryCall(Call):
     """A function of a library (compiler/library)."""
 
@@ -44,14 +44,14 @@ class LibraryCall(Call):
     dtype: str
 
 
-@dataclass(eq=False)
+@record(eq=False, frozen=False)
 class HostCall(Call):
     """A call of Python."""
 
     function: Callable[..., Sequence[Any]]
 
 
-@dataclass(eq=False)
+@record(eq=False, frozen=False)
 class ControlCall(Call):
     """A branch or a loop over inner programs; `start` as in Loops.
 
@@ -72,7 +72,7 @@ class ControlCall(Call):
 # --- after fusion: over slots -------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelCommand:
     """Run a kernel over [0, extent); threads may share it in pieces of at least `grain`."""
 
@@ -84,7 +84,7 @@ class KernelCommand:
     grain: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LibraryCommand:
     """Run a library function on whole buffers."""
 
@@ -94,7 +94,7 @@ class LibraryCommand:
     params: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HostCommand:
     """Run a Python function on NumPy views of buffers: the inputs, then the outputs."""
 
@@ -104,14 +104,14 @@ class HostCommand:
     slots: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Inner:
     """A program run by a ControlCommand on the command's own buffers, which its slots number."""
 
     commands: tuple["Command", ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ControlCommand:
     """A branch, while or scan (see ControlCall) over buffers of the frame.
 
@@ -131,7 +131,7 @@ class ControlCommand:
 Command = KernelCommand | LibraryCommand | HostCommand | ControlCommand
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Program:
     """Commands and the layout of their frame, which has `slots` buffers.
 

@@ -1,7 +1,6 @@
 """Compile: a jaxpr to a Program, by way of tensors, fused groups and loop nests."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from jacana.compiler.commands import (
     Call,
@@ -24,6 +23,7 @@ from jacana.compiler.pipeline import run_passes
 from jacana.compiler.tensors import Context, Tensor
 from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import Jaxpr
+from jacana.core.records import replace
 
 
 def compile_jaxpr(jaxpr: Jaxpr) -> Program:

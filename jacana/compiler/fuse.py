@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from jacana.compiler.commands import Call
 from jacana.compiler.tensors import Fold, Tensor
+from jacana.core.records import record
 
 # In units of one vector operation an element: storing a value and reading it back once.
 STORE = 4.0
@@ -42,7 +43,7 @@ class Group:
         return max(t.id for t in self.roots)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Use:
     """A read of a tensor in a group: the loops that decide the index of each axis."""
 

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 import optree
 
+from jacana.core.records import record
+
 NAMESPACE = "jacana"
 """Types are registered with optree under this name, so that other users of it do not see them."""
 
@@ -24,7 +26,7 @@ Typ = TypeVar("Typ", bound=type)
 # --- keys ---
 
 
-@dataclasses.dataclass(frozen=True)
+@record
 class SequenceKey:
     """The position of a child in a tuple or list."""
 
@@ -34,7 +36,7 @@ class SequenceKey:
         return f"[{self.idx}]"
 
 
-@dataclasses.dataclass(frozen=True)
+@record
 class DictKey:
     """The key of a child in a dict."""
 
@@ -44,7 +46,7 @@ class DictKey:
         return f"[{self.key!r}]"
 
 
-@dataclasses.dataclass(frozen=True)
+@record
 class GetAttrKey:
     """The name of a child that is an attribute."""
 
@@ -54,7 +56,7 @@ class GetAttrKey:
         return f".{self.name}"
 
 
-@dataclasses.dataclass(frozen=True)
+@record
 class FlattenedIndexKey:
     """The position of a child of a type that was registered without keys."""
 
@@ -82,7 +84,7 @@ def _bare(key: Any) -> str:
 # --- the registry ---
 
 
-@dataclasses.dataclass(frozen=True)
+@record
 class NodeType:
     """How a container is taken apart and put together; `keyed` gives (key, child) pairs."""
 

@@ -4,8 +4,8 @@ Nothing is checked while kernels are built; tests and the debug mode of the comp
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from jacana.core.records import record
 from jacana.kernel import ir
 from jacana.kernel.show import show, structural_key
 
@@ -47,7 +47,7 @@ def check_function(function: ir.Function) -> None:
 # --- walking ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Site:
     """A statement and what is around it, outermost first."""
 

@@ -5,7 +5,7 @@ statement are atoms. Scalars only; complex numbers are two of them, vectors belo
 Everything here is frozen data. `build` makes it, `check` verifies it, `interpret` is its meaning.
 """
 
-from dataclasses import dataclass
+from jacana.core.records import record
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 SIGNED = ("int4", "int8", "int16", "int32", "int64", "index")
@@ -50,7 +50,7 @@ OPERATIONS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Var:
     """A named scalar, defined exactly once."""
 
@@ -58,7 +58,7 @@ class Var:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Const:
     """A constant that is part of the code: a Python bool, int or float."""
 
@@ -66,7 +66,7 @@ class Const:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Param:
     """A scalar given at each call: slot `index` (8 bytes) of the kernel's parameters.
 
@@ -81,7 +81,7 @@ class Param:
 Atom = Var | Const | Param
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Buffer:
     """Flat memory of elements of `type`, the kernel's argument number `id`.
 
@@ -93,7 +93,7 @@ class Buffer:
     written: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Local:
     """Scratch memory of a fixed number of elements that lives as long as one grid iteration."""
 
@@ -102,7 +102,7 @@ class Local:
     size: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Table:
     """Constant memory that is part of the code, such as the coefficients of a function."""
 
@@ -114,7 +114,7 @@ class Table:
 Memory = Buffer | Local | Table
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Function:
     """A pure scalar function: straight-line statements from parameters to results.
 
@@ -128,7 +128,7 @@ class Function:
     results: tuple[Atom, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Let:
     """var = operation(*args)."""
 
@@ -137,7 +137,7 @@ class Let:
     args: tuple[Atom, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Load:
     """var = memory[index]; the index (of type "index") is always in bounds."""
 
@@ -146,7 +146,7 @@ class Load:
     index: Atom
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Store:
     """memory[index] = value."""
 
@@ -155,7 +155,7 @@ class Store:
     value: Atom
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Call:
     """results = function(*args)."""
 
@@ -164,7 +164,7 @@ class Call:
     args: tuple[Atom, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Branch:
     """results = then(*args) where cond, else orelse(*args); a side no lane needs is not run."""
 
@@ -175,7 +175,7 @@ class Branch:
     args: tuple[Atom, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Iterate:
     """results = state after `while cond(*state, *consts): state = step(*state, *consts)`.
 
@@ -189,7 +189,7 @@ class Iterate:
     consts: tuple[Atom, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class For:
     """Run `body` for var = 0 .. extent - 1.
 
@@ -206,7 +206,7 @@ class For:
     grid: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class If:
     """Run `then` where cond holds, else `orelse`."""
 
@@ -215,7 +215,7 @@ class If:
     orelse: tuple["Statement", ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class While:
     """results = the state for which cond is false; `state` names it inside cond_body and body."""
 
@@ -228,7 +228,7 @@ class While:
     next: tuple[Atom, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Reduce:
     """results = fold of `values` over var = 0 .. extent - 1, in the one order that reductions have.
 
@@ -255,7 +255,7 @@ class Reduce:
 Statement = Let | Load | Store | Call | Branch | Iterate | For | If | While | Reduce
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Kernel:
     """A compiled unit: kernel(buffers, params, begin, end) over the range of its grid loop.
 

@@ -1,10 +1,11 @@
 """Devices: where arrays live. One CPU for now."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from jacana.core.records import record
 
-@dataclass(frozen=True)
+
+@record
 class Device:
     """A CPU device of this process."""
 
@@ -24,7 +25,7 @@ class Device:
         return None
 
 
-@dataclass(frozen=True)
+@record
 class SingleDeviceSharding:
     """The whole array on one device."""
 

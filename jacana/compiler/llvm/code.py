@@ -7,9 +7,9 @@ width. In registers a float16 or bfloat16 is its bits (i16); a 4-bit integer is 
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+from jacana.core.records import record
 from jacana.kernel import ir
 from jacana.kernel.build import scalar_bits
 
@@ -33,7 +33,7 @@ class EmitError(Exception):
     """A kernel says what the emitter does not do; whatever built it is at fault."""
 
 
-@dataclass(frozen=True)
+@record
 class Facts:
     """What the text depends on besides the kernel.
 

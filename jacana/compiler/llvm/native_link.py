@@ -2,10 +2,10 @@
 
 import mmap
 import struct
-from dataclasses import dataclass
 
 from jacana.compiler.llvm import native_relocation as relocation
 from jacana.compiler.llvm.native_image import MAGIC
+from jacana.core.records import record
 
 _ALLOCATED, _WRITABLE, _NO_BITS, _RELA, _SYMBOLS = 2, 1, 8, 4, 2
 _CODE_ALIGN = 64
@@ -15,7 +15,7 @@ class UnsupportedObject(Exception):
     """An object holds something that an image cannot."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Section:
     name: str
     type: int
@@ -27,7 +27,7 @@ class _Section:
     align: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Symbol:
     name: str
     section: int

@@ -6,10 +6,11 @@ no metadata and needs no llvmlite: it is text until somebody compiles it.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from jacana.core.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Value:
     """One SSA value or constant; arithmetic on it writes an instruction into its function."""
 
@@ -128,7 +129,7 @@ class Value:
 Operand = Value | int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Variable:
     """A stack slot of one type."""
 
@@ -277,7 +278,7 @@ class Writer:
         return (left < other).choose(left, other)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Otherwise:
     """The second half of `either`."""
 
@@ -290,7 +291,7 @@ class Otherwise:
         self.writer.label(self.label)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loop:
     """A loop being written."""
 

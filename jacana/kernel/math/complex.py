@@ -8,8 +8,8 @@ with imaginary parts beyond 2**20 in float32 and 2**50 in float64.
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from jacana.core.records import record
 from jacana.kernel import build, ir, math as real
 from jacana.kernel.expr import Expr, Number
 from jacana.kernel.math.define import (
@@ -32,7 +32,7 @@ from jacana.kernel.math.trigonometric import sin_cos
 size = operator.abs
 
 
-@dataclass(frozen=True)
+@record
 class Complex:
     """re + i im."""
 

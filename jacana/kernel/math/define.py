@@ -1,10 +1,10 @@
 """How an elementary function is declared: one body for every float type, built when first used."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import RLock
 from typing import TypeVar
 
+from jacana.core.records import record
 from jacana.kernel import build, ir
 from jacana.kernel.expr import Expr
 
@@ -68,7 +68,7 @@ def elementary(body: Body) -> Elementary:
     return Elementary(body)
 
 
-@dataclass(frozen=True)
+@record
 class Format:
     """The layout and limits of a float type."""
 
