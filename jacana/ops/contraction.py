@@ -21,6 +21,8 @@ DimensionNumbers = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
 
 # Multiply-adds of one product of a batch from which on a library call pays.
 LIBRARY_WORK = 4096
+# Up to here OpenBLAS may compute small products in another order for each layout of its operands.
+ONE_LAYOUT_WORK = 1_000_000
 LIBRARY_DTYPES = (dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128)
 
 
@@ -240,30 +242,33 @@ def library_product(build: Build, x: Tensor, y: Tensor, numbers: DimensionNumber
     (xc, yc), (xb, yb) = numbers
     xf, yf = free_axes(x.ndim, xc, xb), free_axes(y.ndim, yc, yb)
     batch, m, n, k = _matrix_shape(x, y, numbers)
-    a, transpose_a = as_matrices(build, x, xb, xf, xc)
-    b, untransposed_b = as_matrices(build, y, yb, yf, yc)
-    params = (m, n, k, int(transpose_a), int(not untransposed_b), batch)
+    # Below this the library rounds differently for each layout; then all get the same one.
+    one_layout = m > 1 and n > 1 and m * n * k <= ONE_LAYOUT_WORK
+    a, transpose_a = as_matrices(build, x, xb, xf, xc, one_layout)
+    b, transpose_b = as_matrices(build, y, yb, yc, yf, one_layout)
+    params = (m, n, k, int(transpose_a), int(transpose_b), batch)
     spec = (_out_shape(x, y, numbers), x.dtype)
     return build.library("gemm", [spec], [a, b], params, x.dtype)[0]
 
 
 def as_matrices(
-    build: Build, x: Tensor, batch: Axes, free: Axes, contracting: Axes
+    build: Build, x: Tensor, batch: Axes, rows: Axes, columns: Axes, one_layout: bool
 ) -> tuple[Tensor, bool]:
-    """x as row-major matrices, and whether they are contracting x free (else free x contracting).
+    """x as row-major matrices, and whether they are columns x rows (else rows x columns).
 
-    No element moves where the axes stand in either order already; axes of extent 1 stand anywhere.
+    No element moves where the axes stand in order already, in either unless `one_layout` asks for
+    rows x columns; axes of extent 1 stand anywhere.
     """
 
     def is_in_place(order: Axes) -> bool:
         long = [a for a in order if x.shape[a] != 1]
         return long == sorted(long)
 
-    if is_in_place((*batch, *free, *contracting)):
+    order = (*batch, *rows, *columns)
+    if is_in_place(order):
         return x, False
-    if is_in_place((*batch, *contracting, *free)):
+    if not one_layout and is_in_place((*batch, *columns, *rows)):
         return x, True
-    order = (*batch, *free, *contracting)
 
     def index(*i: Expr) -> Index:
         return [i[order.index(axis)] for axis in range(x.ndim)]

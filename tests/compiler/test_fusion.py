@@ -71,7 +71,7 @@ def test_expensive_value_read_by_two_domains_is_stored_once():
 
 
 def test_contraction_reads_through_transposes():
-    found = commands(lambda x, y: x @ y.T, np.ones((64, 128), "f4"), np.ones((32, 128), "f4"))
+    found = commands(lambda x, y: x @ y.T, np.ones((128, 128), "f4"), np.ones((99, 128), "f4"))
     assert [type(c) for c in found] == [LibraryCommand]
 
 
