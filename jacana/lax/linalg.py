@@ -136,8 +136,8 @@ def eigh(
     """v, w of Hermitian matrices: x v = v diag(w), w real and ascending, v unitary.
 
     Without symmetrize_input only the triangle named by `lower` is read. subset_by_index=(i, j)
-    keeps eigenvalues i to j - 1. Where eigenvalues coincide, derivatives are right for what does
-    not depend on the choice of a basis in the space of their vectors.
+    keeps eigenvalues i to j - 1. Where eigenvalues coincide, derivatives leave out what would set
+    them apart.
 
     >>> v, w = eigh(np.float32([[2, 0], [0, 1]]))
     >>> w.tolist()
@@ -280,7 +280,7 @@ def svd(
 
     u and vh are square and unitary, or have min(m, n) columns and rows without full_matrices.
     subset_by_index=(i, j) keeps singular values i to j - 1. Where singular values coincide,
-    derivatives are right for what does not depend on the choice of bases of their spaces.
+    derivatives leave out what would set them apart.
 
     >>> svd(np.float32([[3, 0], [0, 4]]), compute_uv=False).tolist()
     [4.0, 3.0]

@@ -9,6 +9,7 @@ from jacana import ops
 from jacana.core import config, dtypes
 from jacana.core.values import aval_of
 from jacana.lax.contraction import canonical_precision
+from jacana.numpy import reductions
 from jacana.numpy.promotion import (
     broadcast_shape,
     broadcast_to,
@@ -322,13 +323,7 @@ def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
 ) -> Any:
     """The sum of the diagonals of the matrices in two axes."""
-    d = diagonal(a, offset, axis1, axis2)
-    if dtype is not None:
-        d = convert(d, dtypes.dtype(dtype))
-    elif dtypes.kind(d.dtype) in ("bool", "int", "uint"):
-        wide = result_type_of([aval_of(d), aval_of(np.int32(0))])[0]
-        d = convert(d, wide if not dtypes.is_unsigned_integer(d.dtype) else d.dtype)
-    return ops.reduce_sum(d, axes=(np.ndim(d) - 1,))
+    return reductions.sum(diagonal(a, offset, axis1, axis2), -1, dtype=dtype)
 
 
 def cross(

@@ -276,7 +276,7 @@ def test_determinants_of_singular_matrices(a):
 
 
 def test_coinciding_singular_values():
-    """What does not depend on the choice of bases has its derivative."""
+    """What does not set the values apart has its derivative."""
     a = np.diag([1.0, 1.0, 2.0, 3.0])
 
     def product_norm(a):
@@ -338,3 +338,6 @@ def test_integers_and_weak_types():
     assert jnp.linalg.det(jnp.array([[1, 2], [3, 4]])).dtype == "float64"
     assert jnp.linalg.norm(jnp.array([3, 4])) == 5
     assert jnp.linalg.matrix_power(jnp.array([[1, 1], [0, 1]]), 3).tolist() == [[1, 3], [0, 1]]
+    assert jnp.linalg.matrix_rank(jnp.eye(2)).dtype == "int64"
+    assert jnp.trace(jnp.eye(2, dtype=jnp.int8)).dtype == "int64"
+    assert jnp.trace(jnp.eye(2, dtype=bool)) == 2

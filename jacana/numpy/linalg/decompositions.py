@@ -85,7 +85,7 @@ def svd(
     """U, S, Vh of [..., m, n] matrices: a = U diag(S) Vh, S real and falling; S alone if asked.
 
     U and Vh are square and unitary, or have min(m, n) columns and rows without full_matrices. Where
-    singular values coincide, derivatives are right for what does not depend on the choice of bases.
+    singular values coincide, derivatives leave out what would set them apart.
 
     >>> svd(jnp.array([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False)
     Array([4., 3.], dtype=float32)
@@ -152,7 +152,7 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Eigh
     """Real ascending eigenvalues, and orthonormal eigenvectors as columns, of Hermitian matrices.
 
     Without symmetrize_input only the triangle UPLO ("L", the default, or "U") is read. Where
-    eigenvalues coincide, derivatives are right for what does not depend on the choice of a basis.
+    eigenvalues coincide, derivatives leave out what would set them apart.
 
     >>> eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     Array([1., 2.], dtype=float32)

@@ -149,7 +149,7 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
     """
     (x,) = inexact("matrix_rank", M)
     if x.ndim < 2:
-        return reductions.any(x != 0).astype(dtypes.int32)
+        return reductions.sum(reductions.any(x != 0))
     s = svd(x, compute_uv=False, hermitian=hermitian)
     cutoff = rtol if rtol is not None else tol
     if cutoff is None:
@@ -157,4 +157,4 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
         cutoff = reductions.max(s, -1, keepdims=True, initial=0) * roundoff
     else:
         cutoff = reshape(cutoff, (*np.shape(cutoff), 1))
-    return reductions.sum(s > cutoff, -1, dtype=dtypes.int32)
+    return reductions.sum(s > cutoff, -1)

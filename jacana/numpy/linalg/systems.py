@@ -151,7 +151,7 @@ def lstsq(
     tolerance = in_dtype(tolerance, real)
     (s,) = ops.svd(a, full_matrices=False, compute_uv=False)
     greatest = reductions.max(s, initial=0)
-    rank = reductions.sum(s > tolerance * greatest, dtype=dtypes.int32)
+    rank = reductions.sum(s > tolerance * greatest)
     x = matmul(ops.pinv(a, tolerance, hermitian=False), columns)
     rest = columns - matmul(a, x)
     if numpy_resid and (m <= n or not _is_rank(rank, n)):

@@ -32,7 +32,7 @@ class Eigh(WithDefaults, Factorization):
 
     Only one triangle is read. Without compute_eigenvectors, w alone. Vectors of eigenvalues that
     coincide (up to roundoff) have no derivative: they count as not turning among themselves, which
-    is right for what does not depend on the choice of a basis in their space.
+    leaves out what would set the eigenvalues apart (docs/design/linear_algebra.md).
     """
 
     name = "eigh"

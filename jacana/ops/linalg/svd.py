@@ -39,7 +39,8 @@ class SVD(WithDefaults, Factorization):
 
     They have min(m, n) columns and rows, or all with full_matrices. Without compute_uv, s alone.
     Vectors of singular values that coincide (up to roundoff) have no derivative: u and v count as
-    turning against each other only, which is right for what does not depend on the choice of bases.
+    turning against each other only, which leaves out what would set the values apart
+    (docs/design/linear_algebra.md).
     """
 
     name = "svd"

@@ -36,7 +36,7 @@ def cholesky(
     >>> cholesky(4 * jnp.eye(2)).tolist()
     [[2.0, 0.0], [0.0, 2.0]]
     """
-    return linalg.cholesky(a, upper=not lower)
+    return linalg.cholesky(a, upper=not lower, symmetrize_input=False)
 
 
 def lu(
@@ -134,8 +134,8 @@ def eigh(
     triangle = "L" if lower else "U"
     if b is None:
         if eigvals_only:
-            return linalg.eigvalsh(a, triangle, symmetrize_input=False)
-        return tuple(linalg.eigh(a, triangle, symmetrize_input=False))
+            return linalg.eigvalsh(a, triangle)
+        return tuple(linalg.eigh(a, triangle))
     a, b = inexact("eigh", a, b)
     a, b = (hermitian_of(square("eigh", x), lower) for x in (a, b))
     # With b = l l^H, of l^-1 a l^-H.
