@@ -5,7 +5,6 @@ of the outer program.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from jacana.compiler.commands import (
     Command,
@@ -19,6 +18,7 @@ from jacana.compiler.tensors import Context, Tensor
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import Jaxpr
+from jacana.core.records import replace
 
 
 class ControlFrame:
