@@ -3,11 +3,11 @@
 Both number variables in order of appearance: how a kernel came about does not show.
 """
 
-import hashlib
 import struct
 from collections.abc import Sequence
 from functools import lru_cache
 
+from jacana.core.digest import sha256
 from jacana.kernel import ir
 
 INDENT = "  "
@@ -206,7 +206,7 @@ def _function_key(function: ir.Function) -> str:
 @lru_cache(maxsize=1024)
 def _table_key(table: ir.Table) -> str:
     values = " ".join(_constant(v) for v in table.values)
-    return hashlib.sha256(f"{table.type} {values}".encode()).hexdigest()
+    return sha256(f"{table.type} {values}".encode()).hexdigest()
 
 
 def _constant(value: bool | int | float) -> str:
@@ -224,7 +224,7 @@ class _Key:
         self.locals: dict[ir.Memory, str] = {}
 
     def digest(self) -> bytes:
-        return hashlib.sha256("\n".join(self.out).encode()).digest()
+        return sha256("\n".join(self.out).encode()).digest()
 
     def define(self, variables: Sequence[ir.Var]) -> None:
         names = self.names

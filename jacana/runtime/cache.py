@@ -5,24 +5,24 @@ undamaged and made under exactly this key; anything else is compiled again.
 """
 
 import errno
-import hashlib
 import os
-import secrets
 import stat
 import struct
 import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 from jacana.compiler.llvm import native
 from jacana.core import config
+from jacana.core.digest import sha256
+from jacana.core.records import record
 
 SIZE_LIMIT = 512 << 20
 _MEMORY_LIMIT = 128 << 20
+StrPath = str | os.PathLike[str]
+
 _MAGIC = b"jacana kernel 1\n"
 _HEAD = struct.Struct("<32sQQ")
 _PRIVATE = 0o077
@@ -35,7 +35,7 @@ _STALE = 3600.0
 class CacheInfo(NamedTuple):
     """Where the cache is, what it holds, and how it was used in this process."""
 
-    folder: Path | None
+    folder: str | None
     entries: int
     nbytes: int
     memory_hits: int
@@ -43,7 +43,7 @@ class CacheInfo(NamedTuple):
     compiled: int
 
 
-@dataclass(slots=True)
+@record(eq=False, frozen=False)
 class _Counts:
     memory_hits: int = 0
     disk_hits: int = 0
@@ -54,8 +54,8 @@ class _Counts:
 class KernelCache:
     """A memory cache before a folder of files; `folder` None means memory only."""
 
-    def __init__(self, folder: Path | None, size_limit: int = SIZE_LIMIT) -> None:
-        self.folder = folder / "kernels" if folder is not None else None
+    def __init__(self, folder: StrPath | None, size_limit: int = SIZE_LIMIT) -> None:
+        self.folder = os.path.join(folder, "kernels") if folder is not None else None
         self.size_limit = size_limit
         self._memory: dict[bytes, bytes] = {}
         self._memory_size = 0
@@ -110,9 +110,9 @@ class KernelCache:
             oldest = self._memory.pop(next(iter(self._memory)), b"")
             self._memory_size -= len(oldest)
 
-    def _path(self, full_key: bytes) -> Path:
+    def _path(self, full_key: bytes) -> str:
         assert self.folder is not None
-        return self.folder / hashlib.sha256(full_key).hexdigest()
+        return os.path.join(self.folder, sha256(full_key).hexdigest())
 
     def _read(self, full_key: bytes) -> bytes | None:
         if not self._is_usable():
@@ -134,7 +134,7 @@ class KernelCache:
             return
         path = self._path(full_key)
         # Readers see the old file, no file or the whole new one.
-        temporary = path.with_name(f"{path.name[:16]}.{os.getpid()}.{secrets.token_hex(4)}.part")
+        temporary = f"{path[:-48]}.{os.getpid()}.{os.urandom(4).hex()}.part"
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
             with open(os.open(temporary, flags, 0o600), "wb") as file:
@@ -153,7 +153,7 @@ class KernelCache:
         now = time.time()
         kept = []
         for entry in self._files():
-            if entry.path.suffix == ".part" and now - entry.used > _STALE:
+            if entry.path.endswith(".part") and now - entry.used > _STALE:
                 _remove(entry.path)
             else:
                 kept.append(entry)
@@ -177,7 +177,7 @@ class KernelCache:
                         status = entry.stat(follow_symlinks=False)
                     except OSError:
                         continue  # another process removed it
-                    found.append(_File(Path(entry.path), status.st_size, status.st_mtime))
+                    found.append(_File(entry.path, status.st_size, status.st_mtime))
         except OSError:
             return []
         return found
@@ -204,13 +204,13 @@ class KernelCache:
 
 
 class _File(NamedTuple):
-    path: Path
+    path: str
     size: int
     used: float
 
 
 def _pack(full_key: bytes, code: bytes) -> bytes:
-    digest = hashlib.sha256(full_key + code).digest()
+    digest = sha256(full_key + code).digest()
     return _MAGIC + _HEAD.pack(digest, len(full_key), len(code)) + full_key + code
 
 
@@ -222,12 +222,12 @@ def _unpack(data: bytes, full_key: bytes) -> bytes | None:
     digest, key_size, code_size = _HEAD.unpack_from(data, len(_MAGIC))
     if len(data) != start + key_size + code_size or data[start : start + key_size] != full_key:
         return None
-    if hashlib.sha256(data[start:]).digest() != digest:
+    if sha256(data[start:]).digest() != digest:
         return None
     return data[start + key_size :]
 
 
-def _read_private(path: Path) -> bytes:
+def _read_private(path: str) -> bytes:
     """The contents of a regular file of the user's own that nobody else can write."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     with open(os.open(path, flags), "rb") as file:
@@ -248,11 +248,11 @@ def _is_ours(status: os.stat_result, forbidden: int) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & forbidden
 
 
-def _make_private(folder: Path) -> None:
+def _make_private(folder: str) -> None:
     """Make the folder, or see that it is the user's and closed to others."""
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
     try:
-        folder.mkdir(mode=0o700)
+        os.mkdir(folder, 0o700)
     except FileExistsError:
         pass
     status = os.lstat(folder)
@@ -266,9 +266,9 @@ def _make_private(folder: Path) -> None:
         raise PermissionError(errno.EACCES, "it cannot be written")
 
 
-def _remove(path: Path) -> None:
+def _remove(path: str) -> None:
     try:
-        path.unlink()
+        os.unlink(path)
     except OSError:
         pass  # gone already, or not ours to remove
 
@@ -278,20 +278,21 @@ def version_key() -> bytes:
     return f"{native.machine_key()} {native.source_key()}".encode()
 
 
-def default_folder() -> Path | None:
+def default_folder() -> str | None:
     """The folder that the Config names, or else the platform's place for caches."""
     settings = config.current()
     if not settings.enable_compilation_cache:
         return None
     if settings.compilation_cache_dir:
-        return Path(settings.compilation_cache_dir).expanduser()
+        return os.path.expanduser(settings.compilation_cache_dir)
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA")
-        return Path(base) / "jacana" / "cache" if base else None
+        return os.path.join(base, "jacana", "cache") if base else None
     if sys.platform == "darwin":
-        return Path("~/Library/Caches/jacana").expanduser()
+        return os.path.expanduser("~/Library/Caches/jacana")
     base = os.environ.get("XDG_CACHE_HOME", "")
-    return Path(base if os.path.isabs(base) else "~/.cache").expanduser() / "jacana"
+    base = base if os.path.isabs(base) else os.path.expanduser("~/.cache")
+    return os.path.join(base, "jacana") if os.path.isabs(base) else None
 
 
 _caches: dict[tuple[bool, str | None, int], KernelCache] = {}
@@ -303,11 +304,7 @@ def default_cache() -> KernelCache:
     size = settings.compilation_cache_max_size
     chosen = (settings.enable_compilation_cache, settings.compilation_cache_dir, size)
     if chosen not in _caches:
-        try:
-            folder = default_folder()
-        except RuntimeError:
-            folder = None  # there is no home folder
-        _caches[chosen] = KernelCache(folder, size if size >= 0 else SIZE_LIMIT)
+        _caches[chosen] = KernelCache(default_folder(), size if size >= 0 else SIZE_LIMIT)
     return _caches[chosen]
 
 

@@ -5,7 +5,6 @@ A `Library` is a group of functions that `native_contents` writes. Its image com
 """
 
 import functools
-import hashlib
 import importlib
 import importlib.util
 import os
@@ -13,10 +12,10 @@ import platform
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from jacana.compiler.llvm import native_image
+from jacana.core.digest import sha256
 
 # get(key, compile): the bytes stored under the key, else those of compile(), then stored.
 Store = Callable[[bytes, Callable[[], bytes]], bytes]
@@ -92,9 +91,11 @@ class Library:
 @functools.cache
 def source_key() -> str:
     """A hash of the code that writes machine code, this folder's."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
+    digest = sha256()
+    folder = os.path.dirname(__file__)
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".py"):
+            digest.update(_contents(os.path.join(folder, name)))
     return digest.hexdigest()
 
 
@@ -113,21 +114,27 @@ def _llvmlite_version() -> str:
     spec = importlib.util.find_spec("llvmlite")
     if spec is None or spec.origin is None:
         return "unknown"
-    text = Path(spec.origin).with_name("_version.py").read_bytes()
-    return hashlib.sha256(text).hexdigest()[:16]
+    text = _contents(os.path.join(os.path.dirname(spec.origin), "_version.py"))
+    return sha256(text).hexdigest()[:16]
+
+
+def _contents(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.readall()
 
 
 def processor_key() -> str:
     """The processor's model and instruction sets, as a hash."""
     try:
-        text = Path("/proc/cpuinfo").read_text()
+        text = _contents("/proc/cpuinfo").decode()
     except OSError:
         text = platform.processor() + platform.version()
     names = ("vendor_id", "cpu family", "model", "flags", "Features", "CPU ")
     lines = sorted({line for line in text.split("\n") if line.startswith(names)})
     chosen = [line for line in lines if not line.startswith("CPU revision")]
-    return hashlib.sha256("\n".join(chosen or [text]).encode()).hexdigest()[:24]
+    return sha256("\n".join(chosen or [text]).encode()).hexdigest()[:24]
 
 
 runtime = Library("runtime")
 copies = Library("copies")
+sorting = Library("sorting")
