@@ -19,6 +19,8 @@ Axes = tuple[int, ...]
 # ((lhs contracting, rhs contracting), (lhs batch, rhs batch))
 DimensionNumbers = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
 
+AxisName = tuple[str, int]
+
 # Multiply-adds of one product of a batch from which on a library call pays.
 LIBRARY_WORK = 4096
 # Up to here OpenBLAS may compute small products in another order for each layout of its operands.
@@ -125,7 +127,7 @@ class DotGeneral(WithDefaults, Bilinear):
         out_dtype = dtypes.dtype(preferred_element_type or x.dtype)
         wide = accumulation_dtype(out_dtype)
         x, y = (converted(build, v, wide) for v in (x, y))
-        if wide in LIBRARY_DTYPES and _work(x, y, dimension_numbers) >= LIBRARY_WORK:
+        if wide in LIBRARY_DTYPES and is_library_work(x, y, dimension_numbers):
             out = library_product(build, x, y, dimension_numbers)
         else:
             out = generated_product(build, x, y, dimension_numbers)
@@ -199,9 +201,10 @@ def _matrix_shape(x: Tensor, y: Tensor, numbers: DimensionNumbers) -> tuple[int,
     )
 
 
-def _work(x: Tensor, y: Tensor, numbers: DimensionNumbers) -> int:
+def is_library_work(x: Tensor, y: Tensor, numbers: DimensionNumbers) -> bool:
+    """Whether the library is faster. It is not with vectors, and would round by their layout."""
     batch, m, n, k = _matrix_shape(x, y, numbers)
-    return m * n * k if batch else 0
+    return bool(batch) and m > 1 and n > 1 and m * n * k >= LIBRARY_WORK
 
 
 def _out_shape(x: Tensor, y: Tensor, numbers: DimensionNumbers) -> list[int]:
@@ -211,30 +214,49 @@ def _out_shape(x: Tensor, y: Tensor, numbers: DimensionNumbers) -> list[int]:
 
 
 def generated_product(build: Build, x: Tensor, y: Tensor, numbers: DimensionNumbers) -> Tensor:
-    """The contraction as a fused reduction of products."""
+    """The contraction as a fused reduction of products, which stand as the matrix is stored."""
     (xc, yc), (xb, yb) = numbers
     xf, yf = free_axes(x.ndim, xc, xb), free_axes(y.ndim, yc, yb)
-    shape = _out_shape(x, y, numbers)
-    rank = len(shape)
+    # Axes of the products by name: ("b", i), ("x", axis), ("y", axis), ("c", i).
+    batch, depth = ([(kind, i) for i in range(len(axes))] for kind, axes in (("b", xb), ("c", xc)))
+    rows, columns = [("x", a) for a in xf], [("y", a) for a in yf]
+    of_x = dict(zip((*xb, *xc, *xf), (*batch, *depth, *rows)))
+    of_y = dict(zip((*yb, *yc, *yf), (*batch, *depth, *columns)))
+    order = stored_order([*batch, *rows, *columns, *depth], of_x, of_y, set(depth))
+    extents = {name: x.shape[a] for a, name in of_x.items()}
+    extents |= {name: y.shape[a] for a, name in of_y.items()}
 
     def element(*i: Expr) -> Value:
-        batch, rows = i[: len(xb)], i[len(xb) : len(xb) + len(xf)]
-        columns, depth = i[len(xb) + len(xf) : rank], i[rank:]
-        at_x, at_y = dict(zip(xb, batch)), dict(zip(yb, batch))
-        at_x |= dict(zip(xf, rows)) | dict(zip(xc, depth))
-        at_y |= dict(zip(yf, columns)) | dict(zip(yc, depth))
-        a: Any = x[[at_x[axis] for axis in range(x.ndim)]]
-        b: Any = y[[at_y[axis] for axis in range(y.ndim)]]
+        at = dict(zip(order, i))
+        a: Any = x[[at[of_x[axis]] for axis in range(x.ndim)]]
+        b: Any = y[[at[of_y[axis]] for axis in range(y.ndim)]]
         return a & b if dtypes.is_bool(x.dtype) else a * b  # type: ignore[no-any-return]
 
     def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Value]:
         return [a[0] | b[0] if dtypes.is_bool(x.dtype) else a[0] + b[0]]
 
-    depth = [x.shape[a] for a in xc]
-    products = build.compute([*shape, *depth], x.dtype, element, [x, y])
-    axes = range(rank, rank + len(depth))
+    products = build.compute([extents[name] for name in order], x.dtype, element, [x, y])
+    axes = tuple(order.index(name) for name in depth)
     init = False if dtypes.is_bool(x.dtype) else 0
-    return build.reduce([products], tuple(axes), combine, [init])[0]
+    return build.reduce([products], axes, combine, [init])[0]
+
+
+def stored_order(
+    logical: list[AxisName], of_x: dict[int, AxisName], of_y: dict[int, AxisName],
+    depth: set[AxisName],
+) -> list[AxisName]:  # fmt: skip
+    """The axes of products of a matrix and a vector in the order in which the matrix has them.
+
+    Other products, and matrices in whose order the result's axes would change, get the logical one.
+    """
+    kept = [name for name in logical if name not in depth]
+    for matrix, vector in ((of_x, of_y), (of_y, of_x)):
+        if any(name not in matrix.values() for name in vector.values()):
+            continue
+        order = [matrix[a] for a in range(len(matrix))]
+        if [name for name in order if name not in depth] == kept:
+            return order
+    return logical
 
 
 def library_product(build: Build, x: Tensor, y: Tensor, numbers: DimensionNumbers) -> Tensor:
@@ -242,8 +264,7 @@ def library_product(build: Build, x: Tensor, y: Tensor, numbers: DimensionNumber
     (xc, yc), (xb, yb) = numbers
     xf, yf = free_axes(x.ndim, xc, xb), free_axes(y.ndim, yc, yb)
     batch, m, n, k = _matrix_shape(x, y, numbers)
-    # Below this the library rounds differently for each layout; then all get the same one.
-    one_layout = m > 1 and n > 1 and m * n * k <= ONE_LAYOUT_WORK
+    one_layout = m * n * k <= ONE_LAYOUT_WORK
     a, transpose_a = as_matrices(build, x, xb, xf, xc, one_layout)
     b, transpose_b = as_matrices(build, y, yb, yc, yf, one_layout)
     params = (m, n, k, int(transpose_a), int(transpose_b), batch)
