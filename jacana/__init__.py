@@ -1,13 +1,8 @@
 """JAX's programming model, light on its feet: arrays, `jit`, `grad`, `vmap`, compiled by LLVM."""
 
-from jacana import (
-    lax as lax,
-    nn as nn,
-    numpy as numpy,
-    random as random,
-    tree as tree,
-    tree_util as tree_util,
-)
+from typing import TYPE_CHECKING
+
+from jacana import lax as lax, numpy as numpy, tree as tree, tree_util as tree_util
 from jacana.api.checkpoint import checkpoint as checkpoint, remat as remat
 from jacana.api.custom import (
     custom_gradient as custom_gradient,
@@ -68,9 +63,18 @@ from jacana.api.settings import (
     threefry_partitionable as threefry_partitionable,
 )
 from jacana.api.vmap import vmap as vmap
+from jacana.core.deferred import deferred
 from jacana.core.dtypes import float0 as float0
 from jacana.numpy.array_type import Array as Array
 from jacana.runtime.device import Device as Device
+
+if TYPE_CHECKING:
+    from jacana import nn as nn, random as random, scipy as scipy
+    from jacana.compat import load_ipython_extension as load_ipython_extension
+
+__getattr__, __dir__ = deferred(
+    __name__, ("nn", "random", "scipy"), compat=("load_ipython_extension",)
+)
 
 __version__ = "0.1.0"
 # The release of JAX whose names and results are followed.

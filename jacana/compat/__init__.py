@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jacana
+from jacana.api import tracebacks
 
 # Modules of JAX whose namesake here is something else; all others have the same name.
 ELSEWHERE = {
@@ -28,8 +29,16 @@ ELSEWHERE = {
 # Packages whose folders are parts of jacana's own structure, not of JAX's interface.
 INTERNAL = frozenset(
     (
-        "kernel", "ops", "transforms", "higher_order", "compiler", "runtime", "api", "compat",
-        "core", "testing",
+        "kernel",
+        "ops",
+        "transforms",
+        "higher_order",
+        "compiler",
+        "runtime",
+        "api",
+        "compat",
+        "core",
+        "testing",
     )
 )
 
@@ -126,3 +135,9 @@ def install() -> None:
     module.__spec__ = importlib.machinery.ModuleSpec("jax", None, is_package=True)
     sys.modules["jax"] = module
     sys.meta_path.insert(0, Finder())
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext jacana` in a notebook: `install()`, and tracebacks of the notebook's own lines."""
+    install()
+    shell.set_custom_exc((Exception,), tracebacks.show_in_notebook)
