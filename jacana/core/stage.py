@@ -24,17 +24,17 @@ from jacana.core.values import aval_of
 class JaxprTracer(Tracer):
     """A variable of the jaxpr being recorded."""
 
-    __slots__ = ("var", "source")
+    __slots__ = ("variable", "source")
 
     def __init__(self, trace: "JaxprTrace", var: Var, source: Source | None):
-        self._trace, self.aval, self.var, self.source = trace, var.aval, var, source
+        self._trace, self.aval, self.variable, self.source = trace, var.aval, var, source
 
     def origin(self) -> Source | None:
         return self.source
 
     def arguments(self) -> str:
         assert isinstance(self._trace, JaxprTrace)
-        return self._trace.arguments_behind(self.var)
+        return self._trace.arguments_behind(self.variable)
 
 
 class JaxprTrace(Trace):
@@ -68,7 +68,7 @@ class JaxprTrace(Trace):
     def atom(self, value: Any) -> Atom:
         """The variable or literal that stands for a value in this jaxpr."""
         if isinstance(value, JaxprTracer) and value._trace is self:
-            return value.var
+            return value.variable
         if isinstance(value, Tracer) and not value._trace.alive:
             raise errors.UnexpectedTracerError(value, self.name)
         if is_literal_value(value):
