@@ -1,6 +1,8 @@
 """jacana.lax: operations without promotion, one for each primitive, as in jax.lax."""
 
-from jacana.lax import linalg as linalg
+from typing import TYPE_CHECKING
+
+from jacana.core.deferred import deferred
 from jacana.lax.barriers import stop_gradient as stop_gradient
 from jacana.lax.comparison import (
     bitwise_and as bitwise_and,
@@ -351,3 +353,9 @@ from jacana.ops import (
     GatherScatterMode as GatherScatterMode,
     ScatterDimensionNumbers as ScatterDimensionNumbers,
 )
+
+if TYPE_CHECKING:
+    from jacana.lax import linalg as linalg
+
+__getattr__, __dir__ = deferred(__name__, ("linalg",))
+from jacana.lax.associative_scan import associative_scan as associative_scan

@@ -9,6 +9,7 @@ import numpy as np
 from jacana import ops
 from jacana.core.values import aval_of
 from jacana.lax.operands import as_array
+from jacana.ops import linalg as primitives
 from jacana.ops.linalg.matrices import (
     adjoint,
     block,
@@ -21,19 +22,19 @@ from jacana.ops.linalg.matrices import (
 )
 from jacana.ops.shape import reshape_to
 
-cholesky_p = ops.cholesky
-eig_p = ops.eig
-eigh_p = ops.eigh
-hessenberg_p = ops.hessenberg
-householder_product_p = ops.householder_product
-lu_p = ops.lu
-lu_pivots_to_permutation_p = ops.lu_pivots_to_permutation
-qr_p = ops.qr
-schur_p = ops.schur
-svd_p = ops.svd
-triangular_solve_p = ops.triangular_solve
-tridiagonal_p = ops.tridiagonal
-tridiagonal_solve_p = ops.tridiagonal_solve
+cholesky_p = primitives.cholesky
+eig_p = primitives.eig
+eigh_p = primitives.eigh
+hessenberg_p = primitives.hessenberg
+householder_product_p = primitives.householder_product
+lu_p = primitives.lu
+lu_pivots_to_permutation_p = primitives.lu_pivots_to_permutation
+qr_p = primitives.qr
+schur_p = primitives.schur
+svd_p = primitives.svd
+triangular_solve_p = primitives.triangular_solve
+tridiagonal_p = primitives.tridiagonal
+tridiagonal_solve_p = primitives.tridiagonal_solve
 
 
 class EigImplementation(enum.Enum):

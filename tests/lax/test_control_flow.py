@@ -157,3 +157,24 @@ def test_closures_are_differentiated():
 def test_messages(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call()
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 8, 13])
+def test_associative_scan(length):
+    x = np.random.default_rng(0).standard_normal((length, 2)).astype(np.float32)
+    np.testing.assert_allclose(lax.associative_scan(jnp.add, x), np.cumsum(x, 0), rtol=1e-4)
+    backward = lax.associative_scan(jnp.multiply, x.T, reverse=True, axis=1)
+    np.testing.assert_allclose(backward, np.cumprod(x.T[:, ::-1], 1)[:, ::-1], rtol=1e-4)
+
+    def compose(a, b):
+        return a[0] * b[0], b[0] * a[1] + b[1]
+
+    if length:
+        _, states = lax.associative_scan(compose, (x[:, 0], x[:, 1]))
+        h, wanted = 0.0, []
+        for a, b in x:
+            h = a * h + b
+            wanted.append(h)
+        np.testing.assert_allclose(states, wanted, rtol=1e-3, atol=1e-5)
+        gradient = grad(lambda v: jnp.sum(lax.associative_scan(jnp.add, v)))(x[:, 0])
+        np.testing.assert_allclose(gradient, np.arange(length, 0, -1))
