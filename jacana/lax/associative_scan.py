@@ -35,8 +35,8 @@ def associative_scan(
     length = np.shape(leaves[0])[axis]
     if any(np.shape(x)[axis] != length for x in leaves):
         raise ValueError(
-            f"Array inputs to associative_scan must have the same first dimension along the scanned "
-            f"axis (saw: {[np.shape(x) for x in leaves]})"
+            f"Array inputs to associative_scan must have the same first dimension along the "
+            f"scanned axis (saw: {[np.shape(x) for x in leaves]})"
         )
 
     def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
