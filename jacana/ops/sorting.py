@@ -3,6 +3,7 @@
 nan comes last, whatever its sign, and -0.0 equals 0.0.
 """
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from jacana.ops.families import align_batch, move_axis, not_linear
 from jacana.ops.lowering import Build, Tensor
 from jacana.ops.params import WithDefaults
 from jacana.ops.shape import zeros
+from jacana.ops.sort_keys import keys_of, numbers_of, packed, ranked, values_of
 
 
 def take_along(x: Any, index: Any, axis: int) -> Any:
@@ -72,11 +74,12 @@ def position_of(found: np.ndarray) -> np.ndarray:
 
 def order_of(keys: Sequence[np.ndarray], axis: int) -> np.ndarray:
     """The stable order by the first key, then by the next ones."""
-    comparable = [k if k.dtype.kind == "c" else ranks(k) for k in keys]
+    parts = [p for k in keys for p in ([k.real, k.imag] if k.dtype.kind == "c" else [k])]
+    comparable = [ranks(p) for p in parts]
     if len(comparable) > 1:
         return np.lexsort(comparable[::-1], axis)
     (key,) = comparable
-    found = numbered(key, axis) if key.dtype.kind == "u" else None
+    found = numbered(key, axis)
     if found is None:
         return np.argsort(key, axis, kind="stable")
     # Numbers that differ need no stable sort, which is the slower one.
@@ -88,6 +91,78 @@ def sorted_alone(x: np.ndarray, axis: int) -> np.ndarray | None:
     if x.dtype.kind not in "biuf" or np.any((x == 0) & np.signbit(x) if x.dtype.kind == "f" else 0):
         return None
     return np.sort(x, axis)
+
+
+# Rows that are longer, whose positions an int32 does not hold, are sorted on the host.
+MOST = 1 << 31
+# Selecting k elements of n pays if there are so many times k.
+SELECTION = 8
+
+
+def swapped(build: Build, x: Tensor, axis: int) -> Tensor:
+    """x with one axis and the last one exchanged."""
+    last = x.ndim - 1
+    if axis == last:
+        return x
+    order = list(range(x.ndim))
+    order[axis], order[last] = last, axis
+    return build.view(x, [x.shape[a] for a in order], lambda *i: [i[a] for a in order])
+
+
+def moved(build: Build, x: Tensor, order: Tensor) -> Tensor:
+    """The elements of each row of x in an order."""
+    made: Tensor = build.compose(partial(take_along, axis=x.ndim - 1), x, order)
+    return made
+
+
+def extents(x: Tensor) -> tuple[int, int]:
+    """How many rows there are, and the length of each."""
+    return math.prod(x.shape[:-1]), x.shape[-1]
+
+
+def sorted_values(build: Build, x: Tensor) -> Tensor:
+    """Each row in order; elements that are equal differ by the sign of zero alone."""
+    keys: Tensor = build.compose(keys_of, x)
+    zero = -1
+    if dtypes.is_float(x.dtype):
+        wide = x.dtype if x.dtype.itemsize > 1 else dtypes.float32
+        zero = numbers_of(wide).zero
+    spec = (keys.shape, keys.dtype)
+    params = (*extents(keys), zero)
+    found = build.library("sort_values", [spec, spec], [keys], params, keys.dtype)[0]
+    made: Tensor = build.compose(partial(values_of, dtype=x.dtype), found)
+    return made
+
+
+def stable_order(build: Build, keys: Sequence[Tensor]) -> Tensor:
+    """The positions of each row's elements in their order by the first key, then the next ones."""
+    groups: list[Tensor] = build.compose(lambda *xs: packed(xs), *keys)
+    order: Tensor | None = None
+    for group in reversed(groups):
+        key = group if order is None else moved(build, group, order)
+        found = _order_command(build, "sort_order", key, key.shape, ())
+        order = found if order is None else moved(build, order, found)
+    assert order is not None
+    return order
+
+
+def _order_command(
+    build: Build, name: str, keys: Tensor, shape: Sequence[int], params: Sequence[int]
+) -> Tensor:
+    entry = dtypes.dtype("uint64" if keys.dtype.itemsize == 4 else "complex128")
+    outputs = [(shape, dtypes.int32), (shape, entry), (shape, entry)]
+    settings = (*extents(keys), *params)
+    return build.library(name, outputs, [keys], settings, keys.dtype)[0]
+
+
+def first_order(build: Build, x: Tensor, k: int) -> Tensor:
+    """The positions of the k greatest elements of each row."""
+    keys: Tensor = build.compose(lambda v: ops.not_(ranked(v, signed_zeros=True)), x)
+    shape = (*x.shape[:-1], k)
+    if SELECTION * k <= x.shape[-1]:
+        return _order_command(build, "top_order", keys, shape, (k,))
+    order = _order_command(build, "sort_order", keys, keys.shape, ())
+    return build.view(order, shape, lambda *i: i)
 
 
 class Sort(Primitive):
@@ -142,12 +217,21 @@ class Sort(Primitive):
     def lower(
         self, build: Build, *xs: Tensor, dimension: int, is_stable: bool, num_keys: int
     ) -> list[Tensor]:
-        if 0 in xs[0].shape:
+        n = xs[0].shape[dimension]
+        if 0 in xs[0].shape or n == 1:
             return list(xs)
-        function = partial(
-            self.reference, dimension=dimension, is_stable=is_stable, num_keys=num_keys
-        )
-        return build.host(function, [(x.shape, x.dtype) for x in xs], xs)
+        if n >= MOST:
+            function = partial(
+                self.reference, dimension=dimension, is_stable=is_stable, num_keys=num_keys
+            )
+            return build.host(function, [(x.shape, x.dtype) for x in xs], xs)
+        rows = [swapped(build, x, dimension) for x in xs]
+        if len(xs) == 1 and not dtypes.is_complex(xs[0].dtype):
+            made = [sorted_values(build, rows[0])]
+        else:
+            order = stable_order(build, rows[:num_keys])
+            made = [moved(build, x, order) for x in rows]
+        return [swapped(build, x, dimension) for x in made]
 
 
 def greatest_positions(x: np.ndarray, k: int, axis: int) -> np.ndarray:
@@ -206,8 +290,12 @@ class TopK(WithDefaults):
     def lower(self, build: Build, x: Tensor, *, k: int, axis: int = -1) -> list[Tensor]:
         axis = axis % x.ndim
         shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
-        function = partial(self.reference, k=k, axis=axis)
-        return build.host(function, [(shape, x.dtype), (shape, dtypes.int32)], [x])
+        if 0 in shape or x.shape[axis] >= MOST:
+            function = partial(self.reference, k=k, axis=axis)
+            return build.host(function, [(shape, x.dtype), (shape, dtypes.int32)], [x])
+        rows = swapped(build, x, axis)
+        order = first_order(build, rows, k)
+        return [swapped(build, moved(build, rows, order), axis), swapped(build, order, axis)]
 
 
 class ApproxTopK(WithDefaults):
@@ -248,10 +336,14 @@ class ApproxTopK(WithDefaults):
         return list(self(x, k=k, **{**params, "reduction_dimension": axis})), [0, 0]
 
     def lower(self, build: Build, x: Tensor, *, k: int, **params: Any) -> list[Tensor]:
-        axis = self._axis(x.ndim, params)
-        shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
-        function = partial(self.reference, k=k, **params)
-        return build.host(function, [(shape, x.dtype), (shape, dtypes.int32)], [x])
+        axis, sign = self._axis(x.ndim, params), params["is_max_k"]
+
+        def exact(v: Any) -> list[Any]:
+            values, positions = ops.top_k(v if sign else ops.neg(v), k=k, axis=axis)
+            return [values if sign else ops.neg(values), positions]
+
+        made: list[Tensor] = build.compose(exact, x)
+        return made
 
 
 sort = Sort()

@@ -1,6 +1,6 @@
 """Functions that are not generated per kernel: bound libraries and native copies."""
 
-from jacana.compiler.library import blas, copies, lapack
+from jacana.compiler.library import blas, copies, lapack, sort
 from jacana.compiler.library.launch import Launch as Launch
 
 
@@ -8,7 +8,7 @@ def library_function(name: str, dtype: str, params: tuple[int, ...]) -> tuple[in
     """The address of a LibraryCommand's function, and how it is launched.
 
     "copy" has params (bytes,); "gemm" (m, n, k, transpose_a, transpose_b, batch); the
-    factorisations (batch, sizes and flags ...).
+    factorisations (batch, sizes and flags ...); sorting (rows, keys a row, ...).
     """
     if name == "copy":
         return copies.copy(), copies.copy_launch(*params)
@@ -18,6 +18,8 @@ def library_function(name: str, dtype: str, params: tuple[int, ...]) -> tuple[in
             m, n, k, transpose_a=bool(transpose_a), transpose_b=bool(transpose_b), batch=batch
         )
         return blas.gemm(dtype), launch
+    if name in sort.NAMES:
+        return sort.address(name, dtype), sort.launch(*params)
     if name in lapack.NAMES:
         return lapack.address(name, dtype), lapack.launch(*params)
     raise NotImplementedError(f"the library function {name} for {dtype} is not there yet")

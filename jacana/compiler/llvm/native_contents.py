@@ -13,6 +13,7 @@ from jacana.compiler.llvm import (
     native_lapack,
     native_link,
     native_pool,
+    native_sort,
     native_spectral,
     native_threads,
 )
@@ -24,7 +25,7 @@ _LAPACK = {**native_factorizations.FUNCTIONS, **native_spectral.FUNCTIONS}
 
 
 def make_image(name: str) -> bytes:
-    """The image of the library "runtime", "copies", "gemm <dtype>" or "<factorisation> <dtype>"."""
+    """The image of a library: "runtime", "copies", "sorting", "gemm <dtype>", "lu <dtype>" ..."""
     module = Module()
     define(module, name)
     return native_link.link(compile_object(module.text()))
@@ -37,6 +38,8 @@ def define(module: Module, name: str) -> None:
         define_runtime(module, thread_system())
     elif kind == "copies":
         native_copy.define_strided(module)
+    elif kind == "sorting":
+        native_sort.define(module)
     elif kind == "gemm":
         native_blas.declare_constants(module)
         native_blas.define_gemm(module, dtype)
