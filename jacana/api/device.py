@@ -1,6 +1,5 @@
 """Devices and transfers: device_put, device_get, devices. One CPU for now."""
 
-import gc
 import platform
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,8 @@ from jacana.core.trace import Tracer
 from jacana.runtime import dispatch
 from jacana.runtime.array import Array, to_array
 from jacana.runtime.device import Device, SingleDeviceSharding, devices as known_devices
+from jacana.runtime.native_array import list_arrays
+from jacana.runtime.native_objects import is_supported
 
 
 def devices(backend: str | None = None) -> list[Device]:
@@ -107,7 +108,7 @@ def copy_to_host_async(x: Any) -> Any:
 
 def live_arrays(platform: str | None = None) -> list[Array]:
     """The arrays that are in memory."""
-    return [x for x in gc.get_objects() if type(x) is Array and not x.is_deleted()]
+    return [x for x in list_arrays(Array) if not x.is_deleted()]
 
 
 def clear_caches() -> None:
@@ -129,6 +130,7 @@ def print_environment_info(return_string: bool = False) -> str | None:
         f"python: {sys.version}",
         f"device info: cpu-{device_count()}, {process_count()} local devices",
         f"platform: {platform.platform()}",
+        f"dispatch: {'native' if is_supported() else 'Python'}",
     ]
     text = "\n".join(lines)
     if return_string:

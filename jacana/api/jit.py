@@ -56,7 +56,7 @@ class Entry:
                 spent = time.perf_counter() - start
                 logger.warning("Finished compilation of jit(%s) in %.6f sec", self.name, spent)
         consts = self._const_arrays
-        return self.executable(consts + arrays if consts else arrays)
+        return self.executable.run(consts + arrays if consts else arrays)
 
     def bind(self, leaves: Sequence[Any]) -> list[Any]:
         """The flat results under the current trace."""

@@ -6,12 +6,13 @@ The methods that compute (x + y, x.sum(), x[i], x.at) are installed by numpy.ope
 import ctypes
 import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jacana.core import config, dtypes, values
 from jacana.core.avals import ShapedArray
+from jacana.runtime import native_array
 from jacana.runtime.buffer import Buffer, allocate
 from jacana.runtime.device import Device, SingleDeviceSharding, default_device
 from jacana.runtime.printing import array_repr, array_str
@@ -239,6 +240,10 @@ class Array:
 
     def on_device_size_in_bytes(self) -> int:
         return self.nbytes
+
+
+if not TYPE_CHECKING:
+    Array = native_array.adopt(Array)
 
 
 def _restore(value: np.ndarray, dtype: Any, weak_type: bool) -> Array:

@@ -91,6 +91,14 @@ def class_size(nbytes: int) -> int:
     return (((nbytes - 1) >> shift) + 1) << shift
 
 
+def class_number(nbytes: int) -> int:
+    """Which size class that block is of, as the native pool counts them."""
+    if nbytes <= 4 * ALIGNMENT:
+        return class_size(nbytes) // ALIGNMENT - 1
+    bits = (nbytes - 1).bit_length()
+    return (bits - 9) * 4 + ((nbytes - 1) >> (bits - 3))
+
+
 def release_unused() -> None:
     """Give all free blocks back to the system."""
     _entry("trim_pool")(0)

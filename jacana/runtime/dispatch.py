@@ -24,7 +24,7 @@ def evaluate(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]
     executable = _operations.get(key)
     if executable is None:
         executable = _operations[key] = _compile(primitive, arrays, params)
-    out = executable(arrays)
+    out = executable.run(arrays)
     return out if primitive.multiple_results else out[0]
 
 
@@ -48,7 +48,7 @@ def _compile(primitive: Primitive, arrays: list[Array], params: dict[str, Any]) 
 def run_jaxpr(jaxpr: Jaxpr, consts: list[Any], args: list[Any]) -> list[Any]:
     """The outputs of a jaxpr on concrete values, as one program."""
     arrays = [a if type(a) is Array else _concrete(a) for a in (*consts, *args)]
-    return list(executable_for(jaxpr)(arrays))
+    return executable_for(jaxpr).run(arrays)
 
 
 def clear() -> None:
@@ -57,10 +57,10 @@ def clear() -> None:
 
 def program(jaxpr: Jaxpr) -> Callable[[list[Any]], list[Any]]:
     """A jaxpr that captures nothing as a function of concrete values."""
-    executable = executable_for(jaxpr)
+    execute = executable_for(jaxpr).run
 
     def run(args: list[Any]) -> list[Any]:
-        return executable([a if type(a) is Array else _concrete(a) for a in args])
+        return execute([a if type(a) is Array else _concrete(a) for a in args])
 
     return run
 

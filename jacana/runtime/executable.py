@@ -17,9 +17,9 @@ from jacana.compiler.compile import compile_jaxpr
 from jacana.compiler.library import library_function
 from jacana.compiler.llvm import module as llvm_module, native
 from jacana.core.jaxpr import Jaxpr
-from jacana.runtime import cache, control, executor
+from jacana.runtime import cache, calls, control, executor
 from jacana.runtime.array import Array, view
-from jacana.runtime.buffer import allocator
+from jacana.runtime.buffer import allocate
 
 # Kernel key -> address of its code; kernels are never unloaded.
 _addresses: dict[bytes, int] = {}
@@ -42,19 +42,16 @@ class Executable:
     """A compiled program. Calling it with arrays of the input types gives the list of results."""
 
     __slots__ = (
-        "program", "in_avals", "_allocate", "_run", "_outputs", "_results", "_arena", "_single",
-        "_keep",
+        "program", "in_avals", "run", "layout", "_run", "_outputs", "_results", "_arena", "_keep",
     )  # fmt: skip
 
     def __init__(self, program: Program):
         self.program = program
         self.in_avals = program.inputs
-        self._allocate = allocator()
         n = len(program.inputs)
         self._outputs = [(aval, aval.nbytes) for _, aval in program.computed]
         position = {slot: n + k for k, (slot, _) in enumerate(program.computed)}
         self._results = [s if s < n else position[s] for s in program.results]
-        self._single = len(self._results) == 1 and self._results[0] >= n
         self._arena = program.arena
         given = n + len(program.computed) + bool(program.temporaries)
         where = {**{i: i for i in range(n)}, **position}
@@ -63,12 +60,20 @@ class Executable:
         self._keep: list[Any] = []
         commands = [self._command(c, where) for c in program.commands]
         offsets = [offset for _, offset in program.temporaries]
-        work = sum(c.extent * bool(c.grain) for c in commands)
-        self._run = (
-            executor.Program(commands, given, offsets, release_gil=work > 0, keep=self._keep).run
-            if commands
-            else None
+        release = sum(c.extent * bool(c.grain) for c in commands) > 0
+        made = None
+        if commands:
+            made = executor.Program(commands, given, offsets, release_gil=release, keep=self._keep)
+        self._run = made.run if made is not None else None
+        # Python code, or another thread, runs while the program does.
+        shared = release or calls_python(program.commands)
+        self.layout = calls.Layout(
+            n, self._outputs, self._results, self._arena, made, given + len(offsets), shared
         )
+        # The list of results of a list of arrays of the input types.
+        self.run: Callable[[list[Array]], list[Array]] = self._run_in_python
+        if self.layout.is_native:
+            self.run = calls.Call(self.layout, [calls.ANY_ARRAY] * n).run
 
     def _command(self, command: Command, where: dict[int, int]) -> executor.Command:
         slots = [where[s] for s in command.slots]
@@ -108,10 +113,13 @@ class Executable:
 
     def __call__(self, arrays: Sequence[Array]) -> list[Array]:
         """The results; the arrays' types are the caller's responsibility."""
+        return self.run(list(arrays))
+
+    def _run_in_python(self, arrays: list[Array]) -> list[Array]:
+        """The results, where native calls are not possible or an array is too large for them."""
+        calls.check_arrays(arrays, len(self.in_avals))
         addresses = [a.address for a in arrays]
-        if 0 in addresses:
-            _ = arrays[addresses.index(0)]._value  # raises: the array has been deleted
-        allocate = self._allocate
+        held = [a.buffer for a in arrays]
         made = []
         for aval, nbytes in self._outputs:
             buffer = allocate(nbytes)
@@ -122,10 +130,19 @@ class Executable:
             addresses.append(arena.address)
         if self._run is not None:
             self._run(addresses)
-        if self._single:
-            return made
+        del held
         n = len(arrays)
         return [arrays[i] if i < n else made[i - n] for i in self._results]
+
+
+def calls_python(commands: Sequence[Command]) -> bool:
+    """Whether any of the commands, or of those they run, is a Python function."""
+    return any(
+        isinstance(c, HostCommand)
+        or isinstance(c, ControlCommand)
+        and any(calls_python(p.commands) for p in c.programs)
+        for c in commands
+    )
 
 
 def _on_views(command: HostCommand) -> Callable[[list[int]], None]:

@@ -88,7 +88,7 @@ class Program:
     may be changed between runs.
     """
 
-    __slots__ = ("_offsets", "run", "words")
+    __slots__ = ("_offsets", "address", "run", "words")
 
     def __init__(
         self,
@@ -110,6 +110,7 @@ class Program:
         memory = _Words(array("q", [*front, *words]).tobytes())
         memory.keep = keep
         self.words = memoryview(memory).cast("q")
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         self.run: Callable[[list[int]], None] = _maker()(memory)
 
     def param_offset(self, command: int, param: int) -> int:
@@ -158,12 +159,18 @@ def _raise_failure(status: int) -> NoReturn:
 
 
 @functools.cache
-def _maker() -> MethodMaker:
-    """Load the native executor; what makes `run` methods of programs."""
-    threads.start()
+def load() -> None:
+    """Load the native executor, and tell it of the Python objects that it knows."""
     for name, value in (("python_list", list), ("python_none", None)):
         write_word(native.runtime.address(name), id(value))
     keep_forever(_raise_failure)
+
+
+@functools.cache
+def _maker() -> MethodMaker:
+    """What makes `run` methods of programs."""
+    load()
+    threads.start()
     return MethodMaker("run", native.runtime.address("run_program"))
 
 

@@ -4,14 +4,29 @@ What is made here is never freed: it may be used while the interpreter goes down
 """
 
 import ctypes
-from collections.abc import Callable, Sequence
-from typing import Any
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 _METH_O = 0x0008
-_TP_DEALLOC, _TP_DOC, _TP_MEMBERS = 52, 56, 72
-_DEFAULT_FLAGS, _NO_CONSTRUCTOR = 1 << 18, 1 << 7
-_T_PYSSIZET, _READONLY = 19, 1
+_TP_DOC, _TP_MEMBERS, _TP_GETSET = 56, 72, 73
+# Numbers of the slots that a type may be given, from CPython's typeslots.h.
+TP_CALL, TP_DEALLOC, TP_DESCR_GET, TP_NEW = 50, 52, 54, 65
+_DEFAULT_FLAGS = 1 << 18
+NO_CONSTRUCTOR, BASE_TYPE, VECTORCALL, METHOD = 1 << 7, 1 << 10, 1 << 11, 1 << 17
+# Kinds of members: an object, or None where there is none; an object that is always there; a word.
+OBJECT, PRESENT_OBJECT, WORD = 6, 16, 19
 _kept: list[object] = []
+
+
+def is_supported() -> bool:
+    """Whether objects of this interpreter may be made and read by native code."""
+    return (
+        sys.implementation.name == "cpython"
+        and "t" not in sys.abiflags  # without the GIL
+        and ctypes.sizeof(ctypes.c_void_p) == 8
+        and not hasattr(sys, "getobjects")  # a build that links all objects
+    )
 
 
 class _MethodDef(ctypes.Structure):
@@ -30,6 +45,16 @@ class _MemberDef(ctypes.Structure):
         ("offset", ctypes.c_ssize_t),
         ("flags", ctypes.c_int),
         ("doc", ctypes.c_char_p),
+    )
+
+
+class _GetSetDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("get", ctypes.c_void_p),
+        ("set", ctypes.c_void_p),
+        ("doc", ctypes.c_char_p),
+        ("closure", ctypes.c_void_p),
     )
 
 
@@ -71,26 +96,61 @@ class MethodMaker:
         return method
 
 
+class Member(NamedTuple):
+    """An attribute that is a word of the object, or of its type where the name says so."""
+
+    name: str
+    kind: int
+    word: int
+    writable: bool = False
+
+
+class Getter(NamedTuple):
+    """A property by a native function of the object and a closure."""
+
+    name: str
+    function: int
+    closure: object
+
+
 def make_type(name: str, doc: str, words: Sequence[str], dealloc: int) -> Any:
     """A type without constructor whose objects are 64-bit words, read-only numbers for Python."""
+    members = [Member(word, WORD, i) for i, word in enumerate(words)]
+    return make_object_type(
+        name, doc, len(words), members, {TP_DEALLOC: dealloc}, flags=NO_CONSTRUCTOR
+    )
+
+
+def make_object_type(
+    name: str,
+    doc: str,
+    size: int,
+    members: Sequence[Member],
+    functions: Mapping[int, int],
+    getters: Sequence[Getter] = (),
+    flags: int = 0,
+) -> Any:
+    """A type whose objects have `size` words; `functions` are the addresses of its slots."""
     head = object.__basicsize__
-    members = (_MemberDef * (len(words) + 1))(
+    member_table = (_MemberDef * (len(members) + 1))(
         *[
-            _MemberDef(word.encode(), _T_PYSSIZET, head + 8 * i, _READONLY, None)
-            for i, word in enumerate(words)
+            _MemberDef(m.name.encode(), m.kind, head + 8 * m.word, int(not m.writable), None)
+            for m in members
         ]
     )
-    text = doc.encode()
-    slots = (_Slot * 4)(
-        _Slot(_TP_DEALLOC, dealloc),
-        _Slot(_TP_DOC, ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p)),
-        _Slot(_TP_MEMBERS, ctypes.addressof(members)),
-        _Slot(0, None),
+    getter_table = (_GetSetDef * (len(getters) + 1))(
+        *[_GetSetDef(g.name.encode(), g.function, None, None, id(g.closure)) for g in getters]
     )
-    size = head + 8 * len(words)
-    flags = _DEFAULT_FLAGS | _NO_CONSTRUCTOR
-    spec = _Spec(name.encode(), size, 0, flags, ctypes.addressof(slots))
-    keep_forever(members, text, slots, spec)
+    text = doc.encode()
+    values = {
+        **functions,
+        _TP_DOC: ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value,
+        _TP_MEMBERS: ctypes.addressof(member_table),
+        _TP_GETSET: ctypes.addressof(getter_table),
+    }
+    slots = (_Slot * (len(values) + 1))(*[_Slot(k, v) for k, v in values.items()])
+    spec = _Spec(name.encode(), head + 8 * size, 0, _DEFAULT_FLAGS | flags, ctypes.addressof(slots))
+    keep_forever(member_table, getter_table, text, slots, spec, *[g.closure for g in getters])
     make = ctypes.pythonapi.PyType_FromSpec
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p]
     made = make(ctypes.addressof(spec))

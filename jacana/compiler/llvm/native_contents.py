@@ -4,11 +4,14 @@ import platform
 import sys
 
 from jacana.compiler.llvm import (
+    native_array,
     native_blas,
+    native_calls,
     native_control,
     native_copy,
     native_executor,
     native_factorizations,
+    native_fronts,
     native_guard,
     native_lapack,
     native_link,
@@ -54,6 +57,9 @@ def define_runtime(module: Module, system: ThreadSystem) -> None:
     native_guard.define(module)
     native_executor.define(module, object.__basicsize__)
     native_pool.define(module, object.__basicsize__, free_function())
+    native_array.define(module, object.__basicsize__)
+    native_calls.define(module, object.__basicsize__)
+    native_fronts.define(module, object.__basicsize__)
     native_copy.define(module)
     native_control.define(module)
 

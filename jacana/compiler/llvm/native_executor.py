@@ -38,6 +38,7 @@ def define(module: Module, object_head: int) -> None:
     module.shared_data("python_none", "ptr", "null")
     _define_run(module)
     _define_fill_frame(module)
+    _define_finish_frame(module)
     _define_fail(module)
     _define_run_list(module)
     _define_run_program(module, object_head)
@@ -80,8 +81,7 @@ def _define_fill_frame(module: Module) -> None:
     """frame = given addresses, the last of them + offsets, fixed addresses; 0 if all is well."""
     with module.function("fill_frame", "i64", "ptr", "ptr", "ptr", inside=True) as (f, p):
         words, addresses, frame = p
-        given, relative = words.load("i64", HEAD_GIVEN), words.load("i64", HEAD_RELATIVE)
-        fixed = words.load("i64", HEAD_FIXED)
+        given = words.load("i64", HEAD_GIVEN)
         with f.when(f.call("i64", "PyList_Size", addresses).ne(given)):
             f.ret(WRONG_FRAME)
         with f.count(0, given) as i:
@@ -90,8 +90,15 @@ def _define_fill_frame(module: Module) -> None:
             with f.when(address.eq(0)), f.when(f.call("ptr", "PyErr_Occurred").ne(0)):
                 f.ret(WRONG_FRAME)
             frame.store(address, i)
-        rest = frame.item("ptr", given)
-        source = words.item("i64", HEAD_SIZE)
+        f.call("void", "finish_frame", words, frame.item("ptr", given))
+        f.ret(0)
+
+
+def _define_finish_frame(module: Module) -> None:
+    """Write what follows the given addresses in a frame."""
+    with module.function("finish_frame", "void", "ptr", "ptr", inside=True) as (f, (words, start)):
+        relative, fixed = words.load("i64", HEAD_RELATIVE), words.load("i64", HEAD_FIXED)
+        rest, source = start, words.item("i64", HEAD_SIZE)
         with f.when(relative > 0):
             arena = rest.load("ptr", -1)
             with f.count(0, relative) as i:
@@ -99,7 +106,7 @@ def _define_fill_frame(module: Module) -> None:
         rest, source = rest.item("ptr", relative), source.item("i64", relative)
         with f.count(0, fixed) as i:
             rest.store(source.load("ptr", i), i)
-        f.ret(0)
+        f.ret()
 
 
 def _define_fail(module: Module) -> None:

@@ -14,3 +14,26 @@ CLASSES = 160
 # Bytes of the elements that strided copies know, and how many axes they can walk.
 SIZES = (1, 2, 4, 8, 16)
 MAX_RANK = 8
+
+# Words of an Array after its head. The owner is a buffer object, or 1 + 2 * the size class of a
+# block of the pool that is the Array's own; `weak`, `previous` and `next` are for the type's use.
+(
+    ARRAY_AVAL, ARRAY_ADDRESS, ARRAY_OWNER, ARRAY_WEAK, ARRAY_PREVIOUS, ARRAY_NEXT, ARRAY_SIZE,
+) = range(7)  # fmt: skip
+
+# Words at the head of a call: what a program is given, and what becomes of its results. Then come
+# captured arrays, what each argument must be, names and values of keyword arguments, the outputs
+# (aval, number of bytes, size class) and for each result its number among arguments and outputs.
+(
+    CALL_NEXT, CALL_CONFIG, CALL_CONSTS, CALL_ARGS, CALL_KEYWORDS, CALL_OUTPUTS, CALL_RESULTS,
+    CALL_PROGRAM, CALL_FRAME, CALL_ARENA, CALL_ARENA_CLASS, CALL_HOLD, CALL_FORM, CALL_FINISH,
+    CALL_SIZE,
+) = range(15)  # fmt: skip
+# What a call gives: the only result, a list, a tuple, or what a function makes of the list.
+FORM_SINGLE, FORM_LIST, FORM_TUPLE, FORM_FINISHED = range(4)
+# What an argument must be: the address of an aval, or one of these.
+ANY_ARRAY, FLOAT_TO_32, FLOAT_TO_64, INT_TO_32, INT_TO_64, BOOL_TO_8 = range(6)
+
+# Words of the state of a front: its first call, the Python function for everything else, and the
+# list that owns the calls.
+FRONT_FIRST, FRONT_SLOW, FRONT_OWNER, FRONT_SIZE = range(4)

@@ -1,0 +1,265 @@
+"""Fronts, as LLVM IR: callables that find the call for their arguments, or hand them to Python.
+
+A front keeps calls in a list, the last used first. One is taken if each argument is what it must
+be, the thread's current trace is the base trace, and its Config is the one of the call.
+"""
+
+from jacana.compiler.llvm.native_array import Fields
+from jacana.compiler.llvm.native_calls import REFUSED, Parts
+from jacana.compiler.llvm.native_layout import (
+    ANY_ARRAY,
+    ARRAY_AVAL,
+    BOOL_TO_8,
+    CALL_ARGS,
+    CALL_CONFIG,
+    CALL_KEYWORDS,
+    CALL_NEXT,
+    FLOAT_TO_64,
+    FRONT_FIRST,
+    FRONT_OWNER,
+    FRONT_SLOW,
+    INT_TO_64,
+)
+from jacana.compiler.llvm.native_text import Module, Value, Writer
+
+# The flag of a vectorcall's number of arguments.
+_MANY = (1 << 63) - 1
+_EQUAL = 2
+
+
+def define(module: Module, object_head: int) -> None:
+    """Write the functions of fronts into a module."""
+    module.external("PyContextVar_Get", "i32", "ptr, ptr, ptr")
+    module.external("PyDict_GetItem", "ptr", "ptr, ptr")
+    module.external("PyMethod_New", "ptr", "ptr, ptr")
+    module.external("PyObject_RichCompareBool", "i32", "ptr, ptr, i32")
+    module.external("PyObject_Vectorcall", "ptr", "ptr, ptr, i64, ptr")
+    for name in (
+        "trace_state", "trace_name", "base_trace", "config_variable", "config_module",
+        "config_name", "primitive_fronts", "call_refused",
+    ):  # fmt: skip
+        module.shared_data(name, "ptr", "null")
+    fields = Fields(object_head)
+    _define_matches(module, fields)
+    _define_keywords_match(module)
+    _define_is_ambient(module)
+    _define_find(module)
+    _define_dispatch(module)
+    _define_hand_over(module)
+    _define_entries(module, fields)
+    _define_refuse(module)
+    _define_run_arrays(module, fields)
+
+
+def refused(f: Writer) -> Value:
+    """What `perform` gives where an argument is not what it must be."""
+    return f.emit(f"inttoptr i64 {REFUSED} to ptr", "ptr")
+
+
+def _define_matches(module: Module, fields: Fields) -> None:
+    """Whether each positional argument is what a call says that it must be."""
+    with module.function("matches", "i64", "ptr", "ptr", "i64", inside=True) as (f, p):
+        call, args, count = p
+        with f.when(call.load("i64", CALL_ARGS).ne(count)):
+            f.ret(0)
+        due = Parts(call).args
+        with f.count(0, count) as i:
+            given, wanted = args.load("ptr", i), due.load("i64", i)
+            with f.either(fields.is_array(f, given)) as otherwise:
+                aval = fields.word(given, ARRAY_AVAL).load("i64")
+                with f.when(aval.ne(wanted) & wanted.ne(ANY_ARRAY)):
+                    f.ret(0)
+                otherwise.begin()
+                kind = fields.type(given)
+                is_float = kind.eq(f.symbol("python_float").load("ptr"))
+                is_int = kind.eq(f.symbol("python_int").load("ptr"))
+                is_bool = kind.eq(f.symbol("python_bool").load("ptr"))
+                suits = is_float & (wanted > ANY_ARRAY) & (wanted <= FLOAT_TO_64)
+                suits |= is_int & (wanted > FLOAT_TO_64) & (wanted <= INT_TO_64)
+                suits |= is_bool & wanted.eq(BOOL_TO_8)
+                with f.when(suits.eq(0)):
+                    f.ret(0)
+        f.ret(1)
+
+
+def _define_keywords_match(module: Module) -> None:
+    """Whether keyword arguments, whose values follow the positional ones, are those of a call."""
+    kinds = ("ptr", "ptr", "ptr")
+    with module.function("keywords_match", "i64", *kinds, inside=True) as (f, (call, values, n)):
+        count = f.variable("i64", 0)
+        with f.when(n.ne(0)):
+            count.set(f.call("i64", "PyTuple_Size", n))
+        due = call.load("i64", CALL_KEYWORDS)
+        with f.when(due.ne(count.value)):
+            f.ret(0)
+        pairs = Parts(call).keywords
+        with f.count(0, due) as i:
+            name = f.call("ptr", "PyTuple_GetItem", n, i)
+            with f.when(name.ne(pairs.load("ptr", i * 2))):
+                f.ret(0)
+            given, wanted = values.load("ptr", i), pairs.load("ptr", i * 2 + 1)
+            with f.when(given.ne(wanted)):
+                equal = f.call("i32", "PyObject_RichCompareBool", given, wanted, f.i32(_EQUAL))
+                with f.when(equal < 0):
+                    f.call("void", "PyErr_Clear")
+                with f.when(equal <= 0):
+                    f.ret(0)
+        f.ret(1)
+
+
+def _define_is_ambient(module: Module) -> None:
+    """Whether this thread runs operations at once, under the Config that is given."""
+    with module.function("is_ambient", "i64", "ptr", inside=True) as (f, (config,)):
+        state, name = f.symbol("trace_state").load("ptr"), f.symbol("trace_name").load("ptr")
+        trace = f.call("ptr", "PyObject_GetAttr", state, name)
+        with f.when(trace.eq(0)):
+            f.call("void", "PyErr_Clear")
+            f.ret(0)
+        f.call("void", "Py_DecRef", trace)
+        with f.when(trace.ne(f.symbol("base_trace").load("ptr"))):
+            f.ret(0)
+        found = f.variable("ptr", 0)
+        variable = f.symbol("config_variable").load("ptr")
+        wrong = f.call("i32", "PyContextVar_Get", variable, f.value(0, "ptr"), found.slot)
+        with f.when(wrong.ne(0)):
+            f.call("void", "PyErr_Clear")
+            f.ret(0)
+        f.call("void", "Py_DecRef", found.value)
+        with f.when(found.value.ne(f.symbol("python_none").load("ptr"))):
+            f.ret(0)
+        names = f.symbol("config_module").load("ptr")
+        now = f.call("ptr", "PyDict_GetItem", names, f.symbol("config_name").load("ptr"))
+        f.ret(now.eq(config).cast("i64"))
+
+
+def _define_find(module: Module) -> None:
+    """The call for these arguments, moved to the front of the list; null if there is none."""
+    kinds = ("ptr", "ptr", "i64", "ptr")
+    with module.function("find_call", "ptr", *kinds, inside=True) as (f, (state, args, n, names)):
+        owner = state.load("ptr", FRONT_OWNER)
+        previous = f.variable("ptr", 0)
+        at = f.variable("ptr", state.load("ptr", FRONT_FIRST))
+        with f.forever() as loop:
+            call = at.value
+            with f.when(call.eq(0)):
+                f.ret(0, "ptr")
+            following = call.load("ptr", CALL_NEXT)
+            with f.when(f.call("i64", "matches", call, args, n).ne(0)):
+                found = f.call("i64", "keywords_match", call, args.item("ptr", n), names)
+                loop.leave_if(found.ne(0))
+            previous.set(call)
+            at.set(following)
+        call = at.value
+        # Comparing values may have run Python code, which may have begun another list.
+        unchanged = state.load("ptr", FRONT_OWNER).eq(owner)
+        unchanged &= previous.value.ne(0)
+        with f.when(unchanged), f.when(previous.value.load("ptr", CALL_NEXT).eq(call)):
+            previous.value.store(call.load("ptr", CALL_NEXT), CALL_NEXT)
+            call.store(state.load("ptr", FRONT_FIRST), CALL_NEXT)
+            state.store(call, FRONT_FIRST)
+        f.ret(call)
+
+
+def _define_dispatch(module: Module) -> None:
+    """The result of the front whose state this is, null with an exception set, or REFUSED."""
+    kinds = ("ptr", "ptr", "i64", "ptr")
+    with module.function("dispatch", "ptr", *kinds, inside=True) as (f, (state, args, n, names)):
+        owner = state.load("ptr", FRONT_OWNER)
+        result = f.variable("ptr", refused(f))
+        f.call("void", "Py_IncRef", owner)
+        call = f.call("ptr", "find_call", state, args, n, names)
+        with f.when(call.ne(0)):
+            config = call.load("ptr", CALL_CONFIG)
+            with f.when(f.call("i64", "is_ambient", config).ne(0)):
+                result.set(f.call("ptr", "perform", call, args))
+        f.call("void", "Py_DecRef", owner)
+        f.ret(result.value)
+
+
+def _define_hand_over(module: Module) -> None:
+    """Call a Python function with an object before the arguments of a vectorcall."""
+    kinds = ("ptr", "ptr", "ptr", "i64", "ptr")
+    with module.function("hand_over", "ptr", *kinds, inside=True) as (f, p):
+        function, this, args, count, names = p
+        more = f.variable("i64", count)
+        with f.when(names.ne(0)):
+            more.set(count + f.call("i64", "PyTuple_Size", names))
+        stack = f.emit(f"alloca ptr, i64 {(more.value + 1).text}, align 16", "ptr")
+        stack.store(this)
+        rest = stack.item("ptr", 1)
+        with f.count(0, more.value) as i:
+            rest.store(args.load("ptr", i), i)
+        f.ret(f.call("ptr", "PyObject_Vectorcall", function, stack, count + 1, names))
+
+
+def _count(f: Writer, flagged: Value) -> Value:
+    return flagged & _MANY
+
+
+def _define_entries(module: Module, fields: Fields) -> None:
+    """The vectorcalls of fronts, of operations (whose function takes no front), of primitives."""
+    kinds = ("ptr", "ptr", "i64", "ptr")
+    with module.function("call_front", "ptr", *kinds) as (f, (this, args, flagged, names)):
+        count, state = _count(f, flagged), fields.word(this, 1).load("ptr")
+        result = f.call("ptr", "dispatch", state, args, count, names)
+        with f.when(result.ne(refused(f))):
+            f.ret(result)
+        slow = state.load("ptr", FRONT_SLOW)
+        f.ret(f.call("ptr", "hand_over", slow, this, args, count, names))
+    with module.function("call_operation", "ptr", *kinds) as (f, (this, args, flagged, names)):
+        count, state = _count(f, flagged), fields.word(this, 1).load("ptr")
+        result = f.call("ptr", "dispatch", state, args, count, names)
+        with f.when(result.ne(refused(f))):
+            f.ret(result)
+        slow = state.load("ptr", FRONT_SLOW)
+        f.ret(f.call("ptr", "PyObject_Vectorcall", slow, args, count, names))
+    with module.function("call_primitive", "ptr", *kinds) as (f, (this, args, flagged, names)):
+        count = _count(f, flagged)
+        with f.when(count > 0):
+            primitive, fronts = args.load("ptr"), f.symbol("primitive_fronts").load("ptr")
+            front = f.call("ptr", "PyDict_GetItem", fronts, primitive)
+            with f.when(front.ne(0)):
+                state, rest = fields.word(front, 1).load("ptr"), args.item("ptr", 1)
+                result = f.call("ptr", "dispatch", state, rest, count - 1, names)
+                with f.when(result.ne(refused(f))):
+                    f.ret(result)
+        slow = fields.word(this, 1).load("ptr").load("ptr", FRONT_SLOW)
+        f.ret(f.call("ptr", "PyObject_Vectorcall", slow, args, count, names))
+    with module.function("bind_method", "ptr", "ptr", "ptr", "ptr") as (f, (this, instance, _)):
+        with f.when(instance.eq(0)):
+            f.call("void", "Py_IncRef", this)
+            f.ret(this)
+        f.ret(f.call("ptr", "PyMethod_New", this, instance))
+
+
+def _define_run_arrays(module: Module, fields: Fields) -> None:
+    """A Python method of a list of arrays; self is the bytearray of a call."""
+    with module.function("run_arrays", "ptr", "ptr", "ptr") as (f, (this, argument)):
+        call = f.call("ptr", "PyByteArray_AsString", this)
+        with f.when(fields.type(argument).ne(f.symbol("python_list").load("ptr"))):
+            f.ret(f.call("ptr", "refuse", argument))
+        count = f.call("i64", "PyList_Size", argument)
+        with f.when(count.ne(call.load("i64", CALL_ARGS))):
+            f.ret(f.call("ptr", "refuse", argument))
+        args = f.emit(f"alloca ptr, i64 {count.text}, align 16", "ptr")
+        with f.count(0, count) as i:
+            given = f.call("ptr", "PyList_GetItem", argument, i)
+            with f.when(fields.is_array(f, given).eq(0)):
+                f.ret(f.call("ptr", "refuse", argument))
+            args.store(given, i)
+        # The list may change while the program runs; its arrays stay.
+        with f.count(0, count) as i:
+            f.call("void", "Py_IncRef", args.load("ptr", i))
+        result = f.variable("ptr", f.call("ptr", "perform", call, args))
+        f.call("void", "drop_all", args, count)
+        with f.when(result.value.eq(refused(f))):
+            f.ret(f.call("ptr", "refuse", argument))
+        f.ret(result.value)
+
+
+def _define_refuse(module: Module) -> None:
+    """Have Python raise what is wrong with the arrays of a call."""
+    with module.function("refuse", "ptr", "ptr", inside=True) as (f, (argument,)):
+        call = (f.symbol("call_refused").load("ptr"), argument, f.value(0, "ptr"))
+        signature = "ptr (ptr, ...)"
+        f.ret(f.call("ptr", "PyObject_CallFunctionObjArgs", *call, signature=signature))

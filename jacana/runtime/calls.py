@@ -1,0 +1,160 @@
+"""Calls: what native code needs to run a program on arrays, as 64-bit words (`native_layout`).
+
+A call says what each argument must be and what becomes of the results. `Executable.run` is a call
+that any arrays suit; fronts (`runtime.fronts`) choose among calls by their arguments.
+"""
+
+import ctypes
+import functools
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from jacana.compiler.llvm import native
+from jacana.compiler.llvm.native_layout import (
+    ANY_ARRAY,
+    BOOL_TO_8,
+    CALL_NEXT,
+    FLOAT_TO_32,
+    FLOAT_TO_64,
+    FORM_FINISHED,
+    FORM_LIST,
+    FORM_SINGLE,
+    FORM_TUPLE,
+    INT_TO_32,
+    INT_TO_64,
+    LARGEST,
+)
+from jacana.core import dtypes
+from jacana.core.avals import ShapedArray
+from jacana.runtime import executor, native_array
+from jacana.runtime.array import Array
+from jacana.runtime.buffer import class_number
+from jacana.runtime.native_objects import MethodMaker, is_supported, keep_forever, write_word
+
+__all__ = [
+    "ANY_ARRAY", "FORM_FINISHED", "FORM_LIST", "FORM_SINGLE", "FORM_TUPLE", "Call", "Layout",
+    "check_arrays", "due_of",
+]  # fmt: skip
+
+
+class Layout:
+    """What all calls of a program have in common."""
+
+    __slots__ = ("inputs", "outputs", "results", "arena", "program", "slots", "shared", "is_native")
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: Sequence[tuple[ShapedArray, int]],
+        results: Sequence[int],
+        arena: int,
+        program: executor.Program | None,
+        slots: int,
+        shared: bool,
+    ) -> None:
+        self.inputs, self.outputs, self.results = inputs, outputs, results
+        self.arena, self.program, self.slots, self.shared = arena, program, slots, shared
+        sizes = [arena, *[nbytes for _, nbytes in outputs]]
+        self.is_native = is_supported() and max(sizes) <= LARGEST
+
+
+class Result(NamedTuple):
+    """What a call gives: a form, and the function that has the last word if it is FINISHED."""
+
+    form: int = FORM_LIST
+    finish: Callable[[list[Any]], Any] | None = None
+
+
+_LIST = Result()
+
+
+class _Words(bytearray):
+    """A call's memory; it also keeps alive what it points to."""
+
+    __slots__ = ("keep",)
+
+    keep: object
+
+
+class Call:
+    """One way to call a program. `run` takes a list of Arrays and gives the result."""
+
+    __slots__ = ("memory", "address")
+
+    def __init__(
+        self,
+        layout: Layout,
+        args: Sequence[ShapedArray | int],
+        consts: Sequence[Array] = (),
+        config: object = None,
+        keywords: Sequence[tuple[str, Any]] = (),
+        result: Result = _LIST,
+    ) -> None:
+        kept = (layout, args, consts, config, keywords, result)
+        given = layout.inputs + len(layout.outputs)
+        head = [
+            0, id(config) if config is not None else 0, len(consts), len(args), len(keywords),
+            len(layout.outputs), len(layout.results),
+            layout.program.address if layout.program is not None else 0,
+            max(layout.slots, given + 1), layout.arena, class_number(layout.arena),
+            int(layout.shared), result.form, id(result.finish),
+        ]  # fmt: skip
+        words = [
+            *head, *map(id, consts), *[a if isinstance(a, int) else id(a) for a in args],
+            *[id(x) for pair in keywords for x in pair],
+        ]  # fmt: skip
+        for aval, nbytes in layout.outputs:
+            words += [id(aval), nbytes, class_number(nbytes)]
+        words += layout.results
+        self.memory = _Words(array("q", words).tobytes())
+        self.memory.keep = kept
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
+
+    def follow(self, address: int) -> None:
+        """Be before another call in the list of a front."""
+        ctypes.c_int64.from_address(self.address + 8 * CALL_NEXT).value = address
+
+    @property
+    def run(self) -> Callable[[list[Array]], Any]:
+        return _maker()(self.memory)
+
+
+def due_of(value: Any, aval: ShapedArray) -> ShapedArray | int | None:
+    """What an argument like this one must be; None for what only Python code can take."""
+    if type(value) is Array:
+        return aval
+    return _SCALARS.get((type(value), aval.dtype))
+
+
+_SCALARS = {
+    (float, dtypes.float32): FLOAT_TO_32, (float, dtypes.float64): FLOAT_TO_64,
+    (int, dtypes.int32): INT_TO_32, (int, dtypes.int64): INT_TO_64,
+    (bool, dtypes.bool_): BOOL_TO_8,
+}  # fmt: skip
+
+
+def check_arrays(arrays: Sequence[Any], count: int | None = None) -> None:
+    """Raise what is wrong with the arrays of a call, if anything is."""
+    for x in arrays:
+        if type(x) is not Array:
+            raise TypeError(f"a program runs on a list of Arrays, got {type(x).__name__} in it")
+        if x.address == 0:
+            # Raises, and says why.
+            x._value  # noqa: B018
+    if count is not None and len(arrays) != count:
+        raise TypeError(f"a program of {count} arrays was given {len(arrays)}")
+
+
+def _raise_refused(arrays: Any) -> NoReturn:
+    if type(arrays) is list:
+        check_arrays(arrays)
+    raise TypeError("a program runs on a list of as many Arrays as it has inputs")
+
+
+@functools.cache
+def _maker() -> MethodMaker:
+    native_array.prepare()
+    keep_forever(_raise_refused)
+    write_word(native.runtime.address("call_refused"), id(_raise_refused))
+    return MethodMaker("run", native.runtime.address("run_arrays"))
