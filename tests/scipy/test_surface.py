@@ -12,12 +12,15 @@ MODULES = {
     "jax.scipy.special": "jacana.scipy.special",
     "jax.scipy.stats": "jacana.scipy.stats",
     "jax.scipy.signal": "jacana.scipy.signal",
+    "jax.scipy.ndimage": "jacana.scipy.ndimage",
+    "jax.image": "jacana.image",
     "jax.ops": "jacana.numpy.segments",
     "jax.flatten_util": "jacana.flatten_util",
 }
 # What is not there yet, and classes.
 ABSENT = {
     "get_scaled_dot_general_config", "scaled_dot_general", "scaled_matmul", "Initializer",
+    "ResizeMethod",
     "gaussian_kde", "csd", "detrend", "istft", "stft", "welch",
     "dawsn", "fresnel", "hyp1f1", "hyp2f1", "owens_t", "sici", "spence", "sph_harm_y", "wofz",
 }  # fmt: skip
