@@ -4,7 +4,6 @@ A 4-bit integer is held in the 8-bit type of the same sign, always reduced to it
 """
 
 from collections.abc import Callable
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -234,9 +233,15 @@ def _fma_unsafe(a: Array, b: Array, c: Array) -> Array:
     result = np.ldexp(scaled, scale)
     size = np.frexp(scaled)[1] + scale
     for i in np.flatnonzero((scaled != 0) & (size <= -1021) & (size > -1080)):
-        result[i] = float(Fraction(a[i]) * Fraction(b[i]) + Fraction(c[i]))
+        result[i] = _fma_exact(float(a[i]), float(b[i]), float(c[i]))
     made[index] = result
     return made
+
+
+def _fma_exact(a: float, b: float, c: float) -> float:
+    (an, ad), (bn, bd), (cn, cd) = [x.as_integer_ratio() for x in (a, b, c)]
+    # Division of integers is rounded correctly.
+    return (an * bn * cd + cn * ad * bd) / (ad * bd * cd)
 
 
 def _float_max(a: Array, b: Array) -> Array:

@@ -1,6 +1,6 @@
 """jax.numpy: NumPy's functions on arrays that can be traced, compiled and differentiated."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from numpy import (
     array_repr as array_repr,
@@ -32,7 +32,8 @@ from numpy import (
 )
 from numpy.exceptions import ComplexWarning as ComplexWarning
 
-from jacana.numpy import fft as fft, linalg as linalg, operators as operators, ufuncs as ufuncs
+from jacana.core.deferred import deferred
+from jacana.numpy import operators as operators, ufuncs as ufuncs
 from jacana.numpy.apply import (
     apply_along_axis as apply_along_axis,
     apply_over_axes as apply_over_axes,
@@ -483,6 +484,7 @@ from jacana.numpy.window_functions import (
     kaiser as kaiser,
 )
 
+if TYPE_CHECKING:
+    from jacana.numpy import fft as fft, linalg as linalg
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(f"jacana.numpy has no {name} yet." if not name.startswith("__") else name)
+__getattr__, __dir__ = deferred(__name__, ("fft", "linalg"))

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from jacana import ops
+from jacana import numpy as jnp, ops
 from jacana.core import dtypes
-from jacana.numpy import linalg
 from jacana.numpy.elementwise import add, divide, multiply, sqrt, subtract
 from jacana.numpy.joining import concatenate
 from jacana.numpy.manipulation import transpose
@@ -149,7 +148,7 @@ def poly(seq_of_zeros: Any) -> Any:
     x = as_array("poly", seq_of_zeros)
     x = convert(x, inexact_dtype(x.dtype))
     if x.ndim == 2 and x.shape[0] == x.shape[1]:
-        x = linalg.eigvals(x)
+        x = jnp.linalg.eigvals(x)
     if x.ndim != 1:
         raise ValueError(f"poly needs a vector of zeros or a square matrix, got {x.aval}.")
     out = broadcast_to(literal(1, x), (1,))
@@ -183,7 +182,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
         return origin
     top = divide(ops.neg(_tail(x, 1)), _element(x, 0))
     companion = concatenate([ops.reshape(top, new_sizes=(1, n)), eye(n - 1, n, dtype=x.dtype)])
-    return concatenate([convert(linalg.eigvals(companion), found), origin])
+    return concatenate([convert(jnp.linalg.eigvals(companion), found), origin])
 
 
 def polyfit(
@@ -224,13 +223,13 @@ def polyfit(
     # Columns of one length make the system better conditioned.
     scale = sqrt(sum_of(ops.square(matrix), 0))
     matrix = divide(matrix, scale)
-    c, residuals, rank, singular = linalg.lstsq(matrix, values, tolerance)
+    c, residuals, rank, singular = jnp.linalg.lstsq(matrix, values, tolerance)
     c = divide(c, scale if c.ndim == 1 else ops.reshape(scale, new_sizes=(order, 1)))
     if full:
         return c, residuals, rank, singular, as_array("polyfit", tolerance)
     if not cov:
         return c
-    inverse = linalg.inv(dot(transpose(matrix), matrix))
+    inverse = jnp.linalg.inv(dot(transpose(matrix), matrix))
     inverse = divide(inverse, outer(scale, scale))
     if cov == "unscaled":
         return c, inverse

@@ -1,5 +1,8 @@
 """First-order primitives. Rules reach each other through this package: `ops.mul(t, ops.cos(x))`."""
 
+from typing import TYPE_CHECKING
+
+from jacana.core.deferred import deferred
 from jacana.ops.arithmetic import (
     add as add,
     add_any as add_any,
@@ -82,26 +85,6 @@ from jacana.ops.hyperbolic import (
     tanh as tanh,
 )
 from jacana.ops.joining import concatenate as concatenate, pad as pad
-from jacana.ops.linalg import (
-    cholesky as cholesky,
-    cofactors as cofactors,
-    det as det,
-    eig as eig,
-    eigh as eigh,
-    hessenberg as hessenberg,
-    householder_product as householder_product,
-    lu as lu,
-    lu_factors as lu_factors,
-    lu_pivots_to_permutation as lu_pivots_to_permutation,
-    lu_solve as lu_solve,
-    pinv as pinv,
-    qr as qr,
-    schur as schur,
-    svd as svd,
-    triangular_solve as triangular_solve,
-    tridiagonal as tridiagonal,
-    tridiagonal_solve as tridiagonal_solve,
-)
 from jacana.ops.magnitude import (
     abs as abs,
     clamp as clamp,
@@ -209,4 +192,52 @@ from jacana.ops.windows import (
     reduce_window_sum as reduce_window_sum,
     select_and_gather_add as select_and_gather_add,
     select_and_scatter_add as select_and_scatter_add,
+)
+
+if TYPE_CHECKING:
+    from jacana.ops.linalg.cholesky import cholesky as cholesky
+    from jacana.ops.linalg.determinant import cofactors as cofactors, det as det
+    from jacana.ops.linalg.eig import eig as eig, schur as schur
+    from jacana.ops.linalg.eigh import eigh as eigh
+    from jacana.ops.linalg.lu import (
+        lu as lu,
+        lu_factors as lu_factors,
+        lu_pivots_to_permutation as lu_pivots_to_permutation,
+        lu_solve as lu_solve,
+    )
+    from jacana.ops.linalg.pseudo_inverse import pinv as pinv
+    from jacana.ops.linalg.qr import (
+        hessenberg as hessenberg,
+        householder_product as householder_product,
+        qr as qr,
+        tridiagonal as tridiagonal,
+    )
+    from jacana.ops.linalg.svd import svd as svd
+    from jacana.ops.linalg.triangular import (
+        triangular_solve as triangular_solve,
+        tridiagonal_solve as tridiagonal_solve,
+    )
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    linalg=(
+        "cholesky",
+        "cofactors",
+        "det",
+        "eig",
+        "eigh",
+        "hessenberg",
+        "householder_product",
+        "lu",
+        "lu_factors",
+        "lu_pivots_to_permutation",
+        "lu_solve",
+        "pinv",
+        "qr",
+        "schur",
+        "svd",
+        "triangular_solve",
+        "tridiagonal",
+        "tridiagonal_solve",
+    ),
 )

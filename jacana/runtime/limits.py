@@ -3,9 +3,8 @@
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
-_GROUPS = Path("/sys/fs/cgroup")
+_GROUPS = "/sys/fs/cgroup"
 
 
 def processors() -> int:
@@ -46,10 +45,15 @@ def available_memory() -> int:
     return available
 
 
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 def _meminfo() -> dict[str, int]:
     """The fields of /proc/meminfo in bytes; empty where there is no such file."""
     try:
-        lines = Path("/proc/meminfo").read_text().split("\n")
+        lines = _text("/proc/meminfo").split("\n")
     except OSError:
         return {}
     pairs = [line.split() for line in lines if line.endswith("kB")]
@@ -82,14 +86,14 @@ def _group_files(name: str, controller: str) -> Iterator[str]:
     """The contents of a file of this process's control group and of each group above it."""
     for folder in _group_folders(controller):
         try:
-            yield (folder / name).read_text().strip()
+            yield _text(os.path.join(folder, name)).strip()
         except OSError:
             continue
 
 
-def _group_folders(controller: str) -> Iterator[Path]:
+def _group_folders(controller: str) -> Iterator[str]:
     try:
-        lines = Path("/proc/self/cgroup").read_text().split("\n")
+        lines = _text("/proc/self/cgroup").split("\n")
     except OSError:
         return
     for line in lines:
@@ -97,9 +101,9 @@ def _group_folders(controller: str) -> Iterator[Path]:
         controllers, _, inner = rest.partition(":")
         if controllers and controller not in controllers.split(","):
             continue
-        root = _GROUPS / controller if controllers else _GROUPS
-        folder = root / inner.lstrip("/")
-        while folder != root and root in folder.parents:
+        root = os.path.join(_GROUPS, controller) if controllers else _GROUPS
+        folder = os.path.normpath(os.path.join(root, inner.lstrip("/")))
+        while folder.startswith(root + "/"):
             yield folder
-            folder = folder.parent
+            folder = os.path.dirname(folder)
         yield root

@@ -4,6 +4,7 @@ import pytest
 
 from jacana import ops
 from jacana.core.primitive import registry
+from jacana.ops import linalg as linalg
 from jacana.testing.laws import LAWS, check
 from tests.ops.cases import load_all
 
