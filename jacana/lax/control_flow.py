@@ -8,10 +8,11 @@ import numpy as np
 from jacana import ops
 from jacana.core import config, dtypes, tree
 from jacana.core.avals import ShapedArray
-from jacana.core.errors import NotAnArrayError
+from jacana.core.errors import NotAnArrayError, describe, here
 from jacana.core.evaluate import evaluate
 from jacana.core.jaxpr import ClosedJaxpr
 from jacana.core.stage import stage
+from jacana.core.trace import Tracer
 from jacana.core.values import aval_of, is_array_like
 from jacana.higher_order.cond import cond as cond_primitive
 from jacana.higher_order.scan import scan as scan_primitive
@@ -295,8 +296,9 @@ def scan_length(slices: Sequence[Any], length: int | None) -> int:
         try:
             lengths.add(length.__index__())
         except Exception as e:
+            found = describe(length) if isinstance(length, Tracer) else repr(length)
             raise TypeError(
-                f"The `length` argument to `scan` must be a static integer, got {length!r}."
+                f"The `length` argument to `scan` must be a static integer, got{here()} {found}."
             ) from e
     if len(lengths) > 1:
         raise ValueError(

@@ -327,7 +327,7 @@ FAMILIES: dict[str, list[Chooser]] = {
         binary(is_number, "{0} + {1}", "{0} - {1}", "{0} * {1}"),
         binary(is_number, "{0} + {1}", "{0} * {1}", "{0} == {1}"),
         binary(is_real, "jnp.maximum({0}, {1})", "jnp.minimum({0}, {1})", "{0} < {1}",
-               "{0} >= {1}", "{0} / {1}", "{0} // {1}", "{0} % {1}", "jnp.clip({0}, -1, {1})"),
+               "{0} >= {1}", "{0} / {1}", "{0} // {1}", "{0} % {1}", "jnp.clip({0}, 1, {1})"),
         binary(is_float, "jnp.arctan2({0}, {1})", "jnp.hypot({0}, {1})", "{0} / ({1} ** 2 + 1)",
                "jnp.logaddexp({0}, {1})", "jnp.copysign({0}, {1})"),
         binary(is_bits, "{0} & {1}", "{0} | {1}", "{0} ^ {1}"),
