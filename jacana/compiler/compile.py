@@ -16,6 +16,7 @@ from jacana.compiler.commands import (
 )
 from jacana.compiler.control import ControlFrame
 from jacana.compiler.fuse import Group, fuse
+from jacana.compiler.loops import write_loop
 from jacana.compiler.lower import Builder
 from jacana.compiler.memory import last_uses, plan
 from jacana.compiler.nests import write_group, write_loops
@@ -38,13 +39,21 @@ def compile_jaxpr(jaxpr: Jaxpr) -> Program:
         inputs.append(tensor)
     n = len(jaxpr.constvars)
     results = builder.lower_jaxpr(jaxpr, inputs[:n], inputs[n:])
-    commands = write_commands(context, fuse(context.tensors, results, builder.commands))
+    groups = fuse(context.tensors, results, builder.commands)
+    commands = write_commands(context, groups, results)
     avals = [v.aval for v in (*jaxpr.constvars, *jaxpr.invars)]
     return lay_out(context, commands, avals, results, jaxpr.out_avals)
 
 
-def write_commands(context: Context, groups: Sequence[Group]) -> list[Command]:
+def write_commands(
+    context: Context, groups: Sequence[Group], results: Sequence[Tensor]
+) -> list[Command]:
+    read = {t.id for t in results}
     for group in groups:
+        read |= {r.id for i in group.inlined for r in context.tensors[i].reads}
+        if group.call is not None:
+            starts = getattr(group.call, "start", {}).values()
+            read |= {t.id for t in (*group.call.inputs, *starts)}
         for t in group.roots:
             if t.slot is None:
                 t.slot = context.add_slot(t)
@@ -53,11 +62,13 @@ def write_commands(context: Context, groups: Sequence[Group]) -> list[Command]:
         if group.call is None:
             commands += write_group(context, group)
         else:
-            commands += write_call(context, group.call)
+            commands += write_call(context, group.call, read)
     return commands
 
 
-def write_call(context: Context, call: Call) -> list[Command]:
+def write_call(context: Context, call: Call, read: set[int]) -> list[Command]:
+    if isinstance(call, ControlCall):
+        return write_control(context, call, read)
     slots = tuple(slot_of(t) for t in (*call.inputs, *call.outputs))
     match call:
         case Loops():
@@ -70,8 +81,6 @@ def write_call(context: Context, call: Call) -> list[Command]:
             return [*copies, write_loops(context, call)]
         case LibraryCall():
             return [LibraryCommand(call.name, call.dtype, slots, call.params)]
-        case ControlCall():
-            return write_control(context, call)
         case HostCall():
             inputs = tuple(ShapedArray(t.shape, t.dtype) for t in call.inputs)
             outputs = tuple(ShapedArray(t.shape, t.dtype) for t in call.outputs)
@@ -79,8 +88,11 @@ def write_call(context: Context, call: Call) -> list[Command]:
     raise AssertionError(call)
 
 
-def write_control(context: Context, call: ControlCall) -> list[Command]:
-    """A branch or loop: copies of what it begins with, and the command over inner programs."""
+def write_control(context: Context, call: ControlCall, read: set[int]) -> list[Command]:
+    """A loop as kernels of its own, or copies of what it begins with and a command."""
+    kernels = write_loop(context, call, [k for k, t in enumerate(call.outputs) if t.id in read])
+    if kernels is not None:
+        return list(kernels)
     copies: list[Command] = [
         LibraryCommand("copy", "", (slot_of(t), slot_of(call.outputs[k])), (nbytes(t),))
         for k, t in call.start.items()

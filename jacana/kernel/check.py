@@ -454,8 +454,8 @@ def varying(loop: ir.For) -> set[ir.Atom]:
                 varies = True  # each iteration has its own
             match s:
                 case ir.While():
-                    _visit_while(s, varies)
-                    varies = any_varies((*s.state, *s.next, s.cond))
+                    _visit_while(s)
+                    continue
                 case ir.Reduce():
                     visit(s.body)
                     if varies or any_varies(s.values):
@@ -468,12 +468,13 @@ def varying(loop: ir.For) -> set[ir.Atom]:
             if varies:
                 found.update(defined(s))
 
-    def _visit_while(s: ir.While, varies: bool) -> None:
+    def _visit_while(s: ir.While) -> None:
         before = -1
         while len(found) != before:
             before = len(found)
-            if varies or any_varies((*s.next, s.cond)):
-                found.update(s.state)
+            for name, result, *sources in zip(s.state, s.results, s.init, s.next, strict=True):
+                if any_varies((*sources, s.cond)):
+                    found.update((name, result))
             visit(s.cond_body)
             visit(s.body)
 

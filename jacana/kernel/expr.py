@@ -4,13 +4,18 @@ Equal expressions of one Graph are one object, numbered in topological order. Op
 expressions; `build` later names them and places each in the outermost loop it can be computed in.
 """
 
+import operator
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from jacana.kernel import ir
 
-COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
+    "gt": operator.gt, "ge": operator.ge,
+}  # fmt: skip
+COMPARISONS = frozenset(COMPARE)
 
 Number = bool | int | float
 
@@ -201,6 +206,11 @@ class Graph:
             folded = self._fold_index(name, exprs)
             if folded is not None:
                 return folded
+        if name in ("and", "or") and like.type == "bool":
+            # A constant decides, or changes nothing.
+            for a, b in (exprs, exprs[::-1]):
+                if a.op == "const":
+                    return b if a.data == (name == "and") else a
         return self._make(name, exprs, None, "bool" if name in COMPARISONS else exprs[0].type)
 
     def typed(self, name: str, args: tuple[Expr, ...], type: str) -> Expr:
@@ -248,6 +258,8 @@ class Graph:
         return None
 
     def _fold_constants(self, name: str, v: list[int]) -> Expr | None:
+        if name in COMPARISONS:
+            return self.const(COMPARE[name](v[0], v[1]), "bool")
         match name:
             case "add":
                 return self.index(v[0] + v[1])
