@@ -140,7 +140,7 @@ def _from_sequence(value: Sequence[Any], asked: Any) -> Any:
     if type(None) in kinds:
         raise ValueError("None is not a valid value for jnp.array")
     leaves = [x.__jax_array__() if hasattr(x, "__jax_array__") else x for x in leaves]
-    if any(isinstance(x, Tracer) for x in leaves):
+    if any(isinstance(x, Tracer) or type(x) is Array and dtypes.is_key(x.dtype) for x in leaves):
         dtype = asked or result_type_of([aval_of(x) for x in leaves])[0]
         return _stacked(value, dtype)
     plain = _to_numpy(value)
@@ -180,17 +180,23 @@ def _stacked(value: Any, dtype: Any) -> Any:
     if not isinstance(value, list | tuple):
         if hasattr(value, "__jax_array__"):
             value = value.__jax_array__()
-        return convert(_array(value, None, False), dtype)
-    rows = [_stacked(x, dtype) for x in value]
+        return convert(value if np.isscalar(value) else _array(value, None, False), dtype)
+    rows = [_as_row(_stacked(x, dtype)) for x in value]
     if any(row.shape != rows[0].shape for row in rows):
-        shapes = ", ".join(str(row.shape) for row in rows)
+        shapes = ", ".join(str(row.shape[1:]) for row in rows)
         raise ValueError(
             f"array needs parts of one shape to stack, got {shapes}. Broadcast or pad them first."
         )
     if not rows:
         return full((0,), 0, dtype)
-    shape = (1, *rows[0].shape)
-    return ops.concatenate(*[ops.reshape(r, new_sizes=shape) for r in rows], dimension=0)
+    return rows[0] if len(rows) == 1 else ops.concatenate(*rows, dimension=0)
+
+
+def _as_row(x: Any) -> Any:
+    """x with a first axis of extent 1."""
+    shape = np.shape(x)
+    dims = tuple(range(1, len(shape) + 1))
+    return ops.broadcast_in_dim(x, shape=(1, *shape), broadcast_dimensions=dims)
 
 
 # --- one value everywhere ---
@@ -228,10 +234,15 @@ def _filled(shape: tuple[int, ...], value: Any, asked: Any) -> Any:
 def _constant(function: str, shape: Any, value: int, dtype: Any) -> Any:
     asked = float if dtype is None else dtype
     found: Any = dtypes.requested(asked, _x64(), function)
-    scalar = found.type(value)
-    if is_eager():
+    scalar = _key_of(value, found) if dtypes.is_key(found) else found.type(value)
+    if is_eager() and not dtypes.is_key(found):
         scalar = constant(scalar, None)
     return ops.broadcast_in_dim(scalar, shape=canonical_shape(shape), broadcast_dimensions=())
+
+
+def _key_of(word: int, dtype: Any) -> Any:
+    """The random key whose words are all the same."""
+    return ops.random_wrap(to_array(np.full(2, word, np.uint32)), impl=dtype.tag)
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
@@ -271,6 +282,8 @@ def _like(function: str, a: Any, value: Any, dtype: Any, shape: Any) -> Any:
     found = dtypes.requested(asked, _x64(), function) if dtype is not None else asked
     found = dtypes.canonicalize(dtypes.dtype(found), _x64())
     sizes = tuple(a.shape) if shape is None else canonical_shape(shape)
+    if dtypes.is_key(found) and isinstance(value, int):
+        value = _key_of(value, found)
     if np.ndim(value):
         return broadcast_to(convert(value, found, weak), sizes)
     scalar = convert(value, found, weak)

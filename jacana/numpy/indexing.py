@@ -11,6 +11,7 @@ from jacana.core.trace import is_eager
 from jacana.core.values import aval_of
 from jacana.numpy.elementwise import add, less
 from jacana.numpy.index_plan import Part, Plan, is_static, plan_index
+from jacana.numpy.manipulation import expand_dims
 from jacana.numpy.promotion import broadcast_to, convert, promote_dtypes
 from jacana.numpy.selection import where
 from jacana.ops import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
@@ -49,7 +50,7 @@ def read(x: Any, plan: Plan, mode: Any, fill_value: Any) -> Any:
         result = read_basic(x, plan)
     else:
         result = read_gather(x, plan, mode, fill_value)
-    return result if not plan.inserted else ops.reshape(result, new_sizes=plan.full_shape)
+    return result if not plan.inserted else expand_dims(result, plan.inserted)
 
 
 def read_basic(x: Any, plan: Plan) -> Any:

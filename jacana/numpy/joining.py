@@ -14,7 +14,6 @@ from jacana.numpy.manipulation import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
-    expand_dims,
     moveaxis,
     reshape,
 )
@@ -37,7 +36,7 @@ def _operands(function: str, arrays: Any) -> list[Any]:
         whole = as_array(function, arrays)
         if whole.ndim == 0:
             raise TypeError(f"{function} needs a sequence of arrays, got a scalar array.")
-        return [whole[i] for i in range(whole.shape[0])]
+        return list(ops.unstack(whole, axis=0))
     if not isinstance(arrays, list | tuple):
         if not hasattr(arrays, "__iter__"):
             raise TypeError(f"{function} needs a sequence of arrays, got {type(arrays)}.")
@@ -109,9 +108,7 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
         found = ", ".join(map(str, shapes))
         raise ValueError(f"All input arrays must have the same shape. Got {found}.")
     d = normalized_axis(axis, xs[0].ndim + 1)
-    xs = _promoted("stack", xs, dtype)
-    rows = [expand_dims(x, d) for x in xs]
-    return rows[0] if len(rows) == 1 else ops.concatenate(*rows, dimension=d)
+    return ops.stack(*_promoted("stack", xs, dtype), axis=d)
 
 
 def hstack(tup: Any, dtype: Any = None) -> Any:

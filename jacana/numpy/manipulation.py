@@ -153,14 +153,14 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 def atleast_1d(*arys: Any) -> Any:
     """Arrays with at least one axis."""
-    return _each("atleast_1d", arys, lambda x: x if x.ndim else ops.reshape(x, new_sizes=(1,)))
+    return _each("atleast_1d", arys, lambda x: x if x.ndim else expand_dims(x, 0))
 
 
 def atleast_2d(*arys: Any) -> Any:
     """Arrays with at least two axes; vectors become rows."""
 
     def raised(x: Any) -> Any:
-        return x if x.ndim >= 2 else ops.reshape(x, new_sizes=(1, x.size))
+        return x if x.ndim >= 2 else expand_dims(x, tuple(range(2 - x.ndim)))
 
     return _each("atleast_2d", arys, raised)
 
@@ -169,10 +169,7 @@ def atleast_3d(*arys: Any) -> Any:
     """Arrays with at least three axes; matrices get a last axis, vectors one on each side."""
 
     def raised(x: Any) -> Any:
-        if x.ndim >= 3:
-            return x
-        shape = (1, x.size, 1) if x.ndim < 2 else (*x.shape, 1)
-        return ops.reshape(x, new_sizes=shape)
+        return x if x.ndim >= 3 else expand_dims(x, ((0, 1, 2), (0, 2), 2)[x.ndim])
 
     return _each("atleast_3d", arys, raised)
 
@@ -281,15 +278,9 @@ def tile(A: Any, reps: Any) -> Any:
     """A repeated `reps` times along each axis, whole after whole."""
     x = as_array("tile", A)
     times = canonical_shape(reps)
-    rank = max(x.ndim, len(times))
-    shape = (1,) * (rank - x.ndim) + x.shape
-    times = (1,) * (rank - len(times)) + times
-    spread = [k for pair in zip(times, shape) for k in pair]
-    made = ops.broadcast_in_dim(
-        ops.reshape(x, new_sizes=shape), shape=tuple(spread),
-        broadcast_dimensions=tuple(range(1, 2 * rank, 2)),
-    )  # fmt: skip
-    return ops.reshape(made, new_sizes=tuple(n * k for n, k in zip(shape, times)))
+    if len(times) > x.ndim:
+        x = expand_dims(x, tuple(range(len(times) - x.ndim)))
+    return ops.tile(x, reps=(1,) * (x.ndim - len(times)) + times)
 
 
 # --- order ---
@@ -392,7 +383,4 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
             "Unstack requires arrays with rank > 0, however a scalar array was passed."
         )
     d = normalized_axis(axis, x.ndim)
-    if x.shape[d] == 0:
-        return ()
-    pieces = ops.split(x, sizes=(1,) * x.shape[d], axis=d)
-    return tuple(ops.squeeze(p, dimensions=(d,)) for p in pieces)
+    return tuple(ops.unstack(x, axis=d))

@@ -280,7 +280,18 @@ def _promoted(function: str, xs: Sequence[Any], inexact: bool) -> list[Any]:
     ]
 
 
+def check_keys(function: str, avals: tuple[ShapedArray, ...]) -> None:
+    """Raise TypeError where random keys meet other operands."""
+    if any(dtypes.is_key(a.dtype) for a in avals) and len({a.dtype for a in avals}) > 1:
+        found = ", ".join(dtypes.name(a.dtype) for a in avals)
+        raise TypeError(
+            f"{function} does not accept dtypes {found}: random keys mix with keys only. "
+            f"jax.random.key_data(key) gives the words of a key as integers."
+        )
+
+
 def _plan(function: str, avals: tuple[ShapedArray, ...], inexact: bool) -> list[Step | None]:
+    check_keys(function, avals)
     dtype, weak = result_type_of(avals)
     if inexact and not dtypes.is_differentiable(dtype):
         dtype = inexact_dtype(dtype)

@@ -1,6 +1,7 @@
 """Random keys: made from seeds, split and folded; typed keys and raw uint32 ones."""
 
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,8 +52,10 @@ def key_dtype(impl: Any = None) -> Any:
 
 
 def seed_operand(seed: Any, function: str) -> Any:
+    """The integer scalar that a key is made from: the seed and the configured offset."""
+    offset = config.current().random_seed_offset
     if isinstance(seed, int):
-        return seed_of_integer(int(seed))
+        return seed_of_integer(int(seed) + offset)
     if not is_array_like(seed):
         raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
     aval = aval_of(seed)
@@ -67,7 +70,7 @@ def seed_operand(seed: Any, function: str) -> Any:
         )
     if not dtypes.is_integer(aval.dtype):
         raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
-    return seed
+    return seed + aval.dtype.type(offset) if offset else seed
 
 
 def seed_of_integer(seed: int) -> Any:
@@ -104,7 +107,22 @@ def is_raw(keys: Any, function: str) -> bool:
     if dtypes.is_key(aval_of(keys).dtype):
         return False
     check_words(keys)
+    check_raw_is_allowed(function)
     return True
+
+
+def check_raw_is_allowed(function: str) -> None:
+    """Raise or warn where the option jax_legacy_prng_key says so."""
+    allowed = config.current().legacy_prng_key
+    if allowed == "allow":
+        return
+    message = (
+        f"Legacy uint32 key array passed as key to jax.random.{function}. Make keys with "
+        f"jax.random.key(seed), or set jax_legacy_prng_key='allow'."
+    )
+    if allowed == "error":
+        raise ValueError(message)
+    warnings.warn(message, stacklevel=4)
 
 
 def check_words(words: Any) -> None:

@@ -106,9 +106,11 @@ class Array:
         kind = SCALARS.get(self.aval.dtype)
         if kind is not None and self.address:
             return kind.from_address(self.address).value
+        self._check_not_key("item")
         return self._value.item()
 
     def tolist(self) -> Any:
+        self._check_not_key("tolist")
         return self._value.tolist()
 
     def tobytes(self, order: str = "C") -> bytes:
@@ -124,6 +126,7 @@ class Array:
         return self.item()
 
     def __bool__(self) -> bool:
+        self._check_not_key("bool")
         if self.aval.size != 1:
             if self.aval.size == 0:
                 raise ValueError(
@@ -169,6 +172,8 @@ class Array:
         return array_str(self)
 
     def __format__(self, spec: str) -> str:
+        if dtypes.is_key(self.aval.dtype):
+            return object.__format__(self, spec)
         if self.aval.shape:
             return format(self._value, spec)
         return format(self._value[()], spec)

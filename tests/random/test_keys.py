@@ -62,6 +62,7 @@ def test_printing():
         "[[ 507451445 1853169794]\n [1948878966 4237131848]\n [2441914641 3819641963]]"
     )
     assert repr(random.PRNGKey(42)) == "Array([ 0, 42], dtype=uint32)"
+    assert f"{random.key(0)}" == repr(random.key(0))
 
 
 def test_equality():
@@ -97,6 +98,20 @@ def test_array_functions():
     assert words(jnp.take(keys, 3)) == expected[3]
 
 
+def test_made_like_others():
+    key = random.key(5)
+    keys = random.split(key, 3)
+    assert words(jnp.zeros_like(keys)) == words(jnp.empty_like(keys)) == [[0, 0]] * 3
+    assert words(jnp.ones_like(key)) == [1, 1]
+    assert words(jnp.full_like(keys, key)) == words(jnp.full((3,), key)) == [[0, 5]] * 3
+    assert words(jnp.zeros((2,), key.dtype)) == words(jnp.empty(2, key.dtype)) == [[0, 0]] * 2
+    assert words(jnp.array([key, keys[0]])) == [words(key), words(keys[0])]
+    assert words(jnp.asarray([[key], [key]])) == [[[0, 5]], [[0, 5]]]
+    assert words(jacana.jit(lambda k: jnp.stack([k, k]))(key)) == [[0, 5]] * 2
+    assert words(jacana.jit(jnp.zeros_like)(keys)) == [[0, 0]] * 3
+    assert jnp.zeros_like(key, dtype="int32") == 0
+
+
 def test_copies():
     key = random.key(3)
     assert words(pickle.loads(pickle.dumps(key))) == [0, 3]
@@ -124,6 +139,21 @@ def test_traced():
     assert jacana.eval_shape(random.split, keys[0]).shape == (2,)
 
 
+def test_seed_offset():
+    with config.override(random_seed_offset=3):
+        assert words(random.key(4)) == words(random.key(np.int32(4))) == [0, 7]
+        assert random.PRNGKey(jnp.uint32(4)).tolist() == [0, 7]
+
+
+def test_old_style_can_be_refused():
+    old = random.PRNGKey(0)
+    text = "Legacy uint32 key array passed as key to jax.random.split. Make keys with"
+    with config.override(legacy_prng_key="error"), pytest.raises(ValueError, match=text):
+        random.split(old)
+    with config.override(legacy_prng_key="warn"), pytest.warns(UserWarning, match="uniform"):
+        random.uniform(old)
+
+
 def test_configuration_is_part_of_programs():
     key = random.key(0)
     with config.override(threefry_partitionable=False):
@@ -148,7 +178,13 @@ ERRORS = (
     (lambda k: random.key(2**63), OverflowError, "too large"),
     (lambda k: random.key(0, impl="foo"), ValueError, "unrecognized PRNG implementation"),
     (lambda k: random.key(0, impl="rbg"), NotImplementedError, "not there yet"),
-    (lambda k: k + 1, ValueError, "key_data"),
+    (lambda k: k + 1, TypeError, "add does not accept dtypes key<fry>, int32"),
+    (lambda k: 1 + k, TypeError, "add does not accept dtypes int32, key<fry>"),
+    (lambda k: bool(k), TypeError, "bool of an array of PRNG keys"),
+    (lambda k: bool(random.split(k)), TypeError, "bool of an array of PRNG keys"),
+    (lambda k: k.item(), TypeError, "item of an array of PRNG keys"),
+    (lambda k: k.tolist(), TypeError, "tolist of an array of PRNG keys"),
+    (lambda k: f"{k:.2f}", TypeError, "unsupported format string"),
     (lambda k: np.asarray(k), TypeError, "key_data"),
     (lambda k: k < k, TypeError, "does not accept"),
 )  # fmt: skip
