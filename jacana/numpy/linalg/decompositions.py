@@ -1,8 +1,10 @@
 """Decompositions of matrices: Cholesky, QR, singular values, eigenvalues."""
 
+import functools
 from typing import Any, NamedTuple
 
 from jacana import ops
+from jacana.api.jit import jit
 from jacana.core import dtypes
 from jacana.lax import linalg as lax_linalg
 from jacana.numpy.linalg.operands import matrix, square
@@ -46,6 +48,7 @@ class SVDResult(NamedTuple):
     Vh: Any
 
 
+@functools.partial(jit, static_argnames=("upper", "symmetrize_input"))
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
     """The lower triangle l with l l^H = a, or its adjoint if `upper`, of [..., n, n] matrices.
 

@@ -1,11 +1,13 @@
 """Norms of vectors and matrices, and what is measured by them."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from jacana import ops
+from jacana.api.jit import jit
 from jacana.core import dtypes
 from jacana.core.values import aval_of
 from jacana.numpy import conditions, elementwise, reductions
@@ -18,6 +20,7 @@ from jacana.numpy.promotion import normalized_axes
 Axes = tuple[int, ...]
 
 
+@functools.partial(jit, static_argnames=("ord", "axis", "keepdims"))
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The norm of a vector or matrix: along one axis of vectors, along two of matrices.
 
@@ -111,6 +114,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     return norm(x, ord=ord, axis=(-2, -1), keepdims=keepdims)
 
 
+@functools.partial(jit, static_argnames=("axis", "keepdims", "ord"))
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of vectors along one axis or several; of all elements without axis. See norm.
 
@@ -122,6 +126,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return _vector(x, ord, axes, keepdims)
 
 
+@functools.partial(jit, static_argnames=("p",))
 def cond(x: Any, p: Any = None) -> Any:
     """The condition numbers of matrices: norm(x) norm(inv(x)) in the norm p, 2 by default.
 
@@ -141,6 +146,7 @@ def cond(x: Any, p: Any = None) -> Any:
     return conditions.where((made != made) & ~unknown, np.inf, made)
 
 
+@functools.partial(jit, static_argnames=("hermitian",))
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
     """How many singular values exceed rtol, by default max(m, n) epsilon times the greatest.
 

@@ -1,11 +1,13 @@
 """Systems of equations: solutions, inverses, determinants, least squares."""
 
+import functools
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jacana import ops
+from jacana.api.jit import jit
 from jacana.core import dtypes
 from jacana.numpy import conditions, reductions
 from jacana.numpy.linalg.operands import epsilon, inexact, matrix, square, strong
@@ -32,6 +34,7 @@ def det(a: Any) -> Any:
     return ops.det(square("det", a))
 
 
+@functools.partial(jit, static_argnames=("method",))
 def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     """The sign (of complex matrices, the phase) and log(abs(det(a))) of [..., n, n] matrices.
 
@@ -54,6 +57,7 @@ def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     return SlogdetResult(ops.select_n(odd, sign, ops.neg(sign)), log)
 
 
+@jit
 def solve(a: Any, b: Any) -> Any:
     """x with a x = b, for a [..., n, n] and b a vector [n] or matrices [..., n, k].
 
@@ -93,6 +97,7 @@ def solve_promoted(a: Any, b: Any, transpose: int = 0) -> Any:
     return ops.squeeze(x, dimensions=(x.ndim - 1,)) if is_vector else x
 
 
+@jit
 def inv(a: Any) -> Any:
     """The inverses of [..., n, n] matrices; infinite or nan where there is none.
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from jacana import ops
 from jacana.core.avals import ShapedArray
+from jacana.core.primitive import Primitive
 from jacana.ops.linalg.matrices import (
     MatrixFunction,
     batch_of,
@@ -53,4 +54,4 @@ class Cholesky(MatrixFunction):
         return build.library("cholesky", [spec], [a], (batch_of(a), a.shape[-1]), a.dtype)[0]
 
 
-cholesky = Cholesky()
+cholesky: Primitive = Cholesky()

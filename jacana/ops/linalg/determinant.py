@@ -7,6 +7,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
+from jacana.core.primitive import Primitive
 from jacana.core.values import aval_of
 from jacana.ops.families import like
 from jacana.ops.linalg.matrices import (
@@ -256,5 +257,5 @@ def phase_of(taus: Any, pivots: Any) -> Any:
     return chosen(odd, ops.neg(phase), phase)
 
 
-det = Det()
-cofactors = Cofactors()
+det: Primitive = Det()
+cofactors: Primitive = Cofactors()

@@ -7,6 +7,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
+from jacana.core.primitive import Primitive
 from jacana.ops.families import like
 from jacana.ops.linalg.eigh import greatest
 from jacana.ops.linalg.matrices import (
@@ -179,5 +180,5 @@ class Schur(WithDefaults, Factorization):
         return made if compute_schur_vectors else made[:1]
 
 
-eig = Eig()
-schur = Schur()
+eig: Primitive = Eig()
+schur: Primitive = Schur()

@@ -7,6 +7,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
+from jacana.core.primitive import Primitive
 from jacana.core.values import aval_of
 from jacana.ops.linalg.matrices import (
     Factorization,
@@ -99,4 +100,4 @@ def greatest(w: Any) -> Any:
     return ops.broadcast_in_dim(size, shape=shape, broadcast_dimensions=tuple(range(axis)))
 
 
-eigh = Eigh()
+eigh: Primitive = Eigh()

@@ -265,7 +265,7 @@ class LUPivotsToPermutation(Primitive):
         return build.loops([((*lead, permutation_size), dtype)], [pivots], body)[0]
 
 
-lu = LU()
-lu_factors = LUFactors()
-lu_solve = LUSolve()
-lu_pivots_to_permutation = LUPivotsToPermutation()
+lu: Primitive = LU()
+lu_factors: Primitive = LUFactors()
+lu_solve: Primitive = LUSolve()
+lu_pivots_to_permutation: Primitive = LUPivotsToPermutation()

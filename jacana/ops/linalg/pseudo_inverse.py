@@ -8,6 +8,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
+from jacana.core.primitive import Primitive
 from jacana.ops.families import align_batch, like
 from jacana.ops.linalg.matrices import (
     MatrixFunction,
@@ -92,4 +93,4 @@ def _pseudo_inverse(a: Any, rtol: Any, hermitian: bool) -> Any:
     return matmul(scaled_columns(v, inverse), uh)
 
 
-pinv = Pinv()
+pinv: Primitive = Pinv()

@@ -8,7 +8,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
-from jacana.core.primitive import Inapplicable
+from jacana.core.primitive import Inapplicable, Primitive
 from jacana.core.values import aval_of
 from jacana.kernel.expr import Expr
 from jacana.ops.families import like
@@ -294,7 +294,7 @@ class Tridiagonal(WithDefaults, Factorization):
         return build.library("tridiagonal", specs, [a], params, a.dtype)
 
 
-qr = QR()
-householder_product = HouseholderProduct()
-hessenberg = Hessenberg()
-tridiagonal = Tridiagonal()
+qr: Primitive = QR()
+householder_product: Primitive = HouseholderProduct()
+hessenberg: Primitive = Hessenberg()
+tridiagonal: Primitive = Tridiagonal()

@@ -7,6 +7,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
+from jacana.core.primitive import Primitive
 from jacana.core.values import aval_of
 from jacana.ops.families import like
 from jacana.ops.linalg.eigh import greatest
@@ -153,4 +154,4 @@ def _with_complement(du1: Any, u: Any, u1: Any, v1: Any, t: Any, s: Any) -> Any:
     return ops.concatenate(du1, du2, dimension=np.ndim(u) - 1)
 
 
-svd = SVD()
+svd: Primitive = SVD()

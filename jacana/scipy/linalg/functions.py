@@ -1,5 +1,6 @@
 """Functions of matrices: exponential, square root, and what a function of numbers gives."""
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 
 from jacana import ops
 from jacana.api.derivatives import jvp
+from jacana.api.jit import jit
 from jacana.api.vmap import vmap
 from jacana.core import dtypes
 from jacana.lax.barriers import stop_gradient
@@ -48,6 +50,7 @@ PADE = {
 }  # fmt: skip
 
 
+@functools.partial(jit, static_argnames=("upper_triangular", "max_squarings"))
 def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
     """The exponentials of square matrices [..., n, n].
 
