@@ -54,11 +54,12 @@ class ShapedArray:
         return ShapedArray(self.shape, dtypes.float0)
 
     def str_short(self, short_dtypes: bool = False) -> str:
+        """The type without its weakness: float32[3], or f32[3] as programs print it."""
         name = dtypes.short_name(self.dtype) if short_dtypes else str(self.dtype)
         return f"{name}[{','.join(map(str, self.shape))}]"
 
     def __str__(self) -> str:
-        return self.str_short(short_dtypes=True)
+        return f"{'~' if self.weak_type else ''}{self.str_short()}"
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""

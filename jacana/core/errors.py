@@ -15,7 +15,7 @@ def describe(tracer: "Tracer") -> str:
     arguments = tracer.arguments()
     of = f" that depends on {arguments}" if arguments and source else ""
     of = f", {arguments}" if arguments and not source else of
-    return f"a traced array of type {tracer.aval}{of}{made}"
+    return f"a traced array of type {tracer.aval.str_short()}{of}{made}"
 
 
 def here() -> str:

@@ -40,7 +40,7 @@ class Literal:
         self.aval = aval
 
     def __repr__(self) -> str:
-        return f"{literal_text(self.val)}:{self.aval}"
+        return f"{literal_text(self.val)}:{self.aval.str_short(True)}"
 
 
 Atom = Var | Literal

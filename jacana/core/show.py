@@ -19,7 +19,6 @@ from jacana.core.jaxpr import (
     JaxprEqn,
     Literal,
     Var,
-    literal_text,
     subjaxprs,
 )
 from jacana.core.layout import Break, Doc, Group, Nest, joined, layout
@@ -49,10 +48,10 @@ class Names:
                 self.of.setdefault(v, self.name(atom))
 
     def typed(self, v: Var) -> str:
-        return f"{self.name(v)}:{v.aval}"
+        return f"{self.name(v)}:{v.aval.str_short(True)}"
 
     def atom(self, a: Atom) -> str:
-        return f"{literal_text(a.val)}:{a.aval}" if isinstance(a, Literal) else self.name(a)
+        return repr(a) if isinstance(a, Literal) else self.name(a)
 
 
 def alphabetic(n: int) -> str:

@@ -125,7 +125,7 @@ class Tracer:
         return self.aval.shape[0]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}<{self.aval}>"
+        return f"{type(self).__name__}({self.aval})"
 
     def block_until_ready(self) -> "Tracer":
         return self

@@ -1,7 +1,7 @@
 """Jaxprs as text: names, sharing and line breaks as JAX 0.10 has them."""
 
 import jacana
-from jacana import make_jaxpr, numpy as jnp, ops
+from jacana import make_jaxpr, numpy as jnp, ops, typeof
 
 
 def test_one_line_where_it_fits():
@@ -103,3 +103,10 @@ def test_constants_have_names_first():
     constant = jnp.ones(3)
     text = str(make_jaxpr(lambda x: ops.add(x, constant))(jnp.arange(3.0)))
     assert text == "{ lambda a:f32[3]; b:f32[3]. let c:f32[3] = add b a in (c,) }"
+
+
+def test_types_print_in_full():
+    x = jnp.ones(3, "bfloat16")
+    assert (str(typeof(x)), str(typeof(1.0))) == ("bfloat16[3]", "~float32[]")
+    assert repr(typeof(1.0)) == "ShapedArray(float32[], weak_type=True)"
+    assert str(make_jaxpr(lambda x: x)(x)) == "{ lambda ; a:bf16[3]. let  in (a,) }"
