@@ -69,11 +69,19 @@ from jacana.numpy.array_type import Array as Array
 from jacana.runtime.device import Device as Device
 
 if TYPE_CHECKING:
-    from jacana import nn as nn, random as random, scipy as scipy
+    from jacana import (
+        ad_checkpoint as ad_checkpoint,
+        checkpoint_policies as checkpoint_policies,
+        nn as nn,
+        random as random,
+        scipy as scipy,
+    )
     from jacana.compat import load_ipython_extension as load_ipython_extension
 
 __getattr__, __dir__ = deferred(
-    __name__, ("nn", "random", "scipy"), compat=("load_ipython_extension",)
+    __name__,
+    ("ad_checkpoint", "checkpoint_policies", "nn", "random", "scipy"),
+    compat=("load_ipython_extension",),
 )
 
 __version__ = "0.1.0"

@@ -4,7 +4,10 @@ from typing import TYPE_CHECKING
 
 from jacana.core.deferred import deferred
 from jacana.lax.associative_scan import associative_scan as associative_scan
-from jacana.lax.barriers import stop_gradient as stop_gradient
+from jacana.lax.barriers import (
+    optimization_barrier as optimization_barrier,
+    stop_gradient as stop_gradient,
+)
 from jacana.lax.comparison import (
     bitwise_and as bitwise_and,
     bitwise_not as bitwise_not,

@@ -14,7 +14,11 @@ from jacana.ops.arithmetic import (
     square as square,
     sub as sub,
 )
-from jacana.ops.barriers import stop_gradient as stop_gradient
+from jacana.ops.barriers import (
+    name as name,
+    optimization_barrier as optimization_barrier,
+    stop_gradient as stop_gradient,
+)
 from jacana.ops.bitwise import (
     and_ as and_,
     clz as clz,
