@@ -275,6 +275,12 @@ def test_determinants_of_singular_matrices(a):
     np.testing.assert_allclose(np.tensordot(weight, hessian(f)(a), 2), along, atol=2e-4)
 
 
+def test_determinants_whose_factors_leave_the_range():
+    a = jnp.diag(jnp.array([1e30, 1e30, 1e-30, 1e-30], jnp.float32))
+    assert float(jnp.linalg.det(a)) == pytest.approx(1, rel=1e-4)
+    np.testing.assert_allclose(jnp.diag(grad(jnp.linalg.det)(a)), 1 / jnp.diag(a), rtol=1e-4)
+
+
 def test_coinciding_singular_values():
     """What does not set the values apart has its derivative."""
     a = np.diag([1.0, 1.0, 2.0, 3.0])

@@ -1,5 +1,6 @@
 """Determinants and cofactors, smooth for singular matrices as well."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -90,19 +91,25 @@ def determinant(a: Any) -> Any:
     rows = ops.iota(dtype=dtypes.int32, shape=np.shape(pivots), dimension=axis)
     exchanges = ops.reduce_sum(in_dtype(ops.ne(pivots, rows), dtypes.int32), axes=(axis,))
     odd = ops.eq(ops.and_(exchanges, np.int32(1)), np.int32(1))
-    size = ops.abs(pivot)
+    made = product_of(pivot)
+    return chosen(odd, ops.neg(made), made)
+
+
+def product_of(x: Any) -> Any:
+    """The products along the last axis, in range where the result is.
+
+    They are more accurate than sums of logarithms, but may leave the range on their way.
+    """
+    axis = np.ndim(x) - 1
+    size = ops.abs(x)
     logs = ops.log(size)
     total = ops.reduce_sum(logs, axes=(axis,))
     limit = like(PRODUCT_RANGE[str(logs.dtype)] * np.log(2), total)
     moderate = ops.lt(ops.reduce_sum(ops.abs(logs), axes=(axis,)), limit)
-    # Products are more accurate than sums of logarithms, but may leave the range on their way.
-    direct = ops.reduce_prod(pivot, axes=(axis,))
-    unit = ops.div(
-        pivot, in_dtype(chosen(ops.gt(size, like(0, size)), size, like(1, size)), pivot.dtype)
-    )
-    by_logs = ops.mul(ops.reduce_prod(unit, axes=(axis,)), in_dtype(ops.exp(total), pivot.dtype))
-    made = chosen(moderate, direct, by_logs)
-    return chosen(odd, ops.neg(made), made)
+    length = chosen(ops.gt(size, like(0, size)), size, like(1, size))
+    phase = ops.reduce_prod(ops.div(x, in_dtype(length, x.dtype)), axes=(axis,))
+    by_logs = ops.mul(phase, in_dtype(ops.exp(total), x.dtype))
+    return chosen(moderate, ops.reduce_prod(x, axes=(axis,)), by_logs)
 
 
 class Cofactors(MatrixFunction):
@@ -155,9 +162,7 @@ class Cofactors(MatrixFunction):
                       ops.neg(ops.mul(others, x)))  # fmt: skip
         phase = ops.mul(ops.det(u), ops.det(vh))
         adjugate = matmul(adjoint(vh), matmul(made, adjoint(u)))
-        dims = tuple(range(np.ndim(a) - 2))
-        spread = ops.broadcast_in_dim(phase, shape=np.shape(a), broadcast_dimensions=dims)
-        return ops.mul(spread, transposed(adjugate))
+        return ops.mul(_spread_over(phase, np.shape(a)), transposed(adjugate))
 
     def lower(self, build: Build, a: Tensor) -> Tensor:
         if a.shape[-1] <= 1 or 0 in a.shape:
@@ -214,29 +219,35 @@ def from_pivoted_qr(packed: Any, q: Any, taus: Any, pivots: Any) -> Any:
     lead = np.ndim(packed) - 2
     r = upper_part(packed)
     top, last = slice(0, n - 1), slice(n - 1, n)
-    r11, column, corner = block(r, top, top), block(r, top, last), block(r, last, last)
-    d = diagonal(r11)
-    volume = ops.mul(ops.reduce_prod(d, axes=(lead,)), phase_of(taus, pivots))
+    r11, column = block(r, top, top), block(r, top, last)
+    phase = phase_of(taus, pivots)
+    whole = ops.mul(product_of(diagonal(r)), phase)
+    volume = ops.mul(product_of(diagonal(r11)), phase)
     on_diagonal = compared(np.shape(r11), 0, ops.eq)
     zero = ops.and_(on_diagonal, ops.eq(r11, like(0, r11)))
     r11 = chosen(zero, like(1, r11), r11)
-    # adj(r) = det(r11) [[corner r11^-1, -r11^-1 column], [0, 1]]
+    # adj(r) = [[det(r) r11^-1, -det(r11) r11^-1 column], [0, det(r11)]]
     eye = in_dtype(on_diagonal, aval_of(packed).dtype)
     inverse = ops.triangular_solve(r11, eye, left_side=True)
-    dims = tuple(range(lead + 2))
-    spread = ops.broadcast_in_dim(corner, shape=np.shape(inverse), broadcast_dimensions=dims)
-    above = ops.concatenate(
-        ops.mul(spread, inverse), ops.neg(matmul(inverse, column)), dimension=lead + 1
-    )
+    beside = ops.neg(matmul(inverse, column))
+    nothing = ops.eq(beside, like(0, beside))
+    beside = chosen(nothing, beside, ops.mul(_spread_over(volume, np.shape(beside)), beside))
+    inner = ops.mul(_spread_over(whole, np.shape(inverse)), inverse)
+    above = ops.concatenate(inner, beside, dimension=lead + 1)
     config = tuple([(0, 0, 0)] * lead + [(0, 1, 0), (0, 0, 0)])
     form = ops.pad(above, like(0, above), padding_config=config)
     shape = np.shape(form)
     row = ops.iota(dtype=dtypes.int32, shape=shape, dimension=lead)
     at_end = ops.and_(compared(shape, 0, ops.eq), ops.eq(row, np.int32(n - 1)))
-    form = chosen(at_end, like(1, form), form)
-    scale = ops.broadcast_in_dim(volume, shape=shape, broadcast_dimensions=tuple(range(lead)))
-    adjugate = matmul(ops.mul(scale, form), adjoint(q))
+    form = chosen(at_end, _spread_over(volume, shape), form)
+    adjugate = matmul(form, adjoint(q))
     return transposed(taken_rows(adjugate, inverse_permutation(pivots)))
+
+
+def _spread_over(x: Any, shape: Sequence[int]) -> Any:
+    """A number for each matrix, at each of its elements."""
+    dims = tuple(range(np.ndim(x)))
+    return ops.broadcast_in_dim(x, shape=tuple(shape), broadcast_dimensions=dims)
 
 
 def phase_of(taus: Any, pivots: Any) -> Any:
