@@ -1,7 +1,7 @@
 """Control flow that is compiled: cond, switch, while_loop, fori_loop, scan, map."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -285,7 +285,7 @@ def scan(
     return children[0].unflatten(outs[:n]), children[1].unflatten(outs[n:])
 
 
-def scan_length(slices: Sequence[Any], length: int | None) -> int:
+def scan_length(slices: Sequence[Any], length: SupportsIndex | Tracer | None) -> int:
     for x in slices:
         if not np.shape(x):
             raise ValueError(
