@@ -200,7 +200,7 @@ def if_statement(e: Emitter, s: ir.If) -> None:
 
 def while_loop(e: Emitter, s: ir.While) -> None:
     varying = {i for i, v in e.env.items() if v.stride != 0} if e.width > 1 else set()
-    if not can_vectorise((s,), varying):
+    if e.width > 1 and not can_vectorise((s,), varying):
         raise EmitError("the condition of a While differs between the lanes of a vector loop")
     widths = [e.width if v.id in varying else 1 for v in s.state]
     types = [llvm_type(v.type, w) for v, w in zip(s.state, widths, strict=True)]
