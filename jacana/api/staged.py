@@ -3,12 +3,10 @@
 from typing import Any
 
 from jacana.api.inspect import ShapeDtypeStruct
-from jacana.compiler.compile import compile_jaxpr, kernels_of
-from jacana.compiler.llvm import module as llvm_module
 from jacana.core import tree
 from jacana.core.jaxpr import ClosedJaxpr
 from jacana.core.show import show
-from jacana.kernel.show import show as show_kernel
+from jacana.runtime import compiling
 from jacana.runtime.array import to_array
 from jacana.runtime.executable import executable_for
 
@@ -48,15 +46,13 @@ class Lowered:
         """The program as text: its jaxpr, or with dialect "kernel", "llvm" or "asm" its kernels."""
         if dialect in (None, "jaxpr"):
             return show(self._traced._jaxpr)
-        writers = {
-            "kernel": show_kernel, "llvm": llvm_module.emit, "asm": llvm_module.assembly,
-        }  # fmt: skip
-        if dialect not in writers:
+        if dialect not in ("kernel", "llvm", "asm"):
             raise ValueError(
                 f"as_text has the dialects jaxpr, kernel, llvm and asm, got {dialect!r}."
             )
-        program = compile_jaxpr(self._traced._jaxpr.jaxpr)
-        return "\n\n".join(writers[dialect](c.kernel) for c in kernels_of(program))
+        program = compiling.lower(self._traced._jaxpr.jaxpr)
+        kernels = {c.key: c.kernel for c in compiling.kernels_of(program.commands)}
+        return "\n\n".join(compiling.kernel_text(k, dialect) for k in kernels.values() if k)
 
     def compile(self) -> "Compiled":
         return Compiled(self._traced)

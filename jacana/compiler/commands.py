@@ -74,9 +74,12 @@ class ControlCall(Call):
 
 @record
 class KernelCommand:
-    """Run a kernel over [0, extent); threads may share it in pieces of at least `grain`."""
+    """Run a kernel over [0, extent); threads may share it in pieces of at least `grain`.
 
-    kernel: ir.Kernel
+    `kernel` is None in a program from the disk, whose code is there under `key`.
+    """
+
+    kernel: ir.Kernel | None
     key: bytes
     slots: tuple[int, ...]
     params: tuple[int, ...]

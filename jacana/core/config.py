@@ -66,6 +66,7 @@ class Config:
         False, help="log what is traced and compiled, and how long it took"
     )
     explain_cache_misses: bool = _option(False, help="log why a function is traced again")
+    compile_progress: bool = _option(True, help="show a progress bar when compiling takes long")
     enable_compilation_cache: bool = _option(True, help="keep kernels on disk")
     compilation_cache_dir: str | None = _option(
         None, help="the folder of kernels on disk; None: the user's cache folder"

@@ -20,6 +20,8 @@ from jacana.core.digest import sha256
 from jacana.core.records import record
 
 SIZE_LIMIT = 512 << 20
+# Beyond this many files looking at the folder takes long.
+ENTRY_LIMIT = 50_000
 _MEMORY_LIMIT = 128 << 20
 StrPath = str | os.PathLike[str]
 
@@ -38,6 +40,14 @@ class CacheInfo(NamedTuple):
     folder: str | None
     entries: int
     nbytes: int
+    memory_hits: int
+    disk_hits: int
+    compiled: int
+
+
+class Counts(NamedTuple):
+    """How a cache was used: where code was found, or that it was compiled."""
+
     memory_hits: int
     disk_hits: int
     compiled: int
@@ -82,6 +92,19 @@ class KernelCache:
             self._write(full_key, code)
         self._remember(key, code)
         return code
+
+    def find(self, key: bytes) -> bytes | None:
+        """What is on disk under `key`; it is not kept in memory."""
+        return self._read(version_key() + b"\n" + key)
+
+    def put(self, key: bytes, data: bytes) -> None:
+        """Keep data on disk under `key`."""
+        self._write(version_key() + b"\n" + key, data)
+
+    def counts(self) -> Counts:
+        """How the cache was used until now."""
+        now = self._counts
+        return Counts(now.memory_hits, now.disk_hits, now.compiled)
 
     def info(self) -> CacheInfo:
         """How full the cache is and how it was used."""
@@ -158,12 +181,13 @@ class KernelCache:
             else:
                 kept.append(entry)
         total = sum(entry.size for entry in kept)
-        if total <= self.size_limit:
+        count = len(kept)
+        if total <= self.size_limit and count <= ENTRY_LIMIT:
             return
         for entry in sorted(kept, key=lambda entry: entry.used):
             _remove(entry.path)
-            total -= entry.size
-            if total <= self.size_limit * 3 // 4:
+            total, count = total - entry.size, count - 1
+            if total <= self.size_limit * 3 // 4 and count <= ENTRY_LIMIT * 3 // 4:
                 break
 
     def _files(self) -> list["_File"]:
@@ -311,6 +335,21 @@ def default_cache() -> KernelCache:
 def get(key: bytes, compile: Callable[[], bytes]) -> bytes:
     """`KernelCache.get` of the process's cache."""
     return default_cache().get(key, compile)
+
+
+def find(key: bytes) -> bytes | None:
+    """`KernelCache.find` of the process's cache."""
+    return default_cache().find(key)
+
+
+def put(key: bytes, data: bytes) -> None:
+    """`KernelCache.put` of the process's cache."""
+    default_cache().put(key, data)
+
+
+def counts() -> Counts:
+    """How the process's cache was used until now."""
+    return default_cache().counts()
 
 
 def info() -> CacheInfo:

@@ -13,11 +13,10 @@ from jacana.compiler.commands import (
     LibraryCommand,
     Program,
 )
-from jacana.compiler.compile import compile_jaxpr
 from jacana.compiler.library import library_function
-from jacana.compiler.llvm import module as llvm_module, native
+from jacana.compiler.llvm import native, native_image
 from jacana.core.jaxpr import Jaxpr
-from jacana.runtime import cache, calls, control, executor
+from jacana.runtime import cache, calls, compiling, control, executor
 from jacana.runtime.array import Array, view
 from jacana.runtime.buffer import allocate
 
@@ -33,8 +32,8 @@ def kernel_address(command: KernelCommand) -> int:
             address = _addresses.get(command.key)
             if address is None:
                 kernel = command.kernel
-                objects = cache.get(command.key, lambda: llvm_module.compile_kernel(kernel))
-                address = _addresses[command.key] = llvm_module.load(objects)
+                objects = cache.get(command.key, lambda: compiling.compile_kernel(kernel))
+                address = _addresses[command.key] = native_image.load(objects)["kernel"]
     return address
 
 
@@ -173,7 +172,7 @@ def executable_for(jaxpr: Jaxpr) -> Executable:
     key = jaxpr.key
     found = _executables.get(key)
     if found is None:
-        found = _executables[key] = Executable(compile_jaxpr(jaxpr))
+        found = _executables[key] = Executable(compiling.compile_jaxpr(jaxpr))
     return found
 
 
