@@ -19,7 +19,7 @@ from jacana.compiler.fuse import Group, fuse
 from jacana.compiler.loops import write_loop
 from jacana.compiler.lower import Builder
 from jacana.compiler.memory import last_uses, plan
-from jacana.compiler.nests import write_group, write_loops
+from jacana.compiler.nests import places_of_staged, write_group, write_loops
 from jacana.compiler.pipeline import run_passes
 from jacana.compiler.tensors import Context, Tensor
 from jacana.core.avals import ShapedArray
@@ -57,6 +57,9 @@ def write_commands(
         for t in group.roots:
             if t.slot is None:
                 t.slot = context.add_slot(t)
+        places = places_of_staged(group)
+        for t in [t for t in group.staged if t.slot is None]:
+            t.slot = places[t.id].slot if t.id in places else context.add_slot(t)
     commands: list[Command] = []
     for group in groups:
         if group.call is None:

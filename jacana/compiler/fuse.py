@@ -17,6 +17,10 @@ STORE = 4.0
 READ = 0.5
 # One kernel more costs about this much, whatever its size.
 KERNEL = 200.0
+# Keeping a value while its row is in cache, and reading it back.
+STAGE, READ_STAGED = 1.0, 0.5
+# Rows of a kernel that keeps some of their values: enough of them for threads, and long enough.
+STAGED_ROWS, STAGED_LENGTH = 8, 32
 # A reduction that depends on no loop is stored from this extent on, so that threads can share it.
 PARALLEL_FOLD = 4096
 # Tensors computed inside one kernel; beyond it compile time and registers suffer.
@@ -36,6 +40,8 @@ class Group:
     loops: tuple[int, ...] = ()
     depends: set[int] = field(default_factory=set)
     inlined: set[int] = field(default_factory=set)
+    # Computed once for each row, before what reads them, and kept in memory until the row is done.
+    staged: list[Tensor] = field(default_factory=list)
     work: float = 0.0
 
     @property
@@ -67,6 +73,8 @@ class Fusion:
         # Loops: how often the body of each runs in all.
         self.runs: list[float] = []
         self.fold_loops: dict[tuple[int, int, Axes], int] = {}
+        # Loops of merged groups are those of the group that they became part of.
+        self.same_loop: dict[int, int] = {}
 
     def find(self, group: int) -> Group:
         while self.merged[group] != group:
@@ -124,11 +132,12 @@ class Fusion:
         self._merge_groups(tensor, kernel_uses)
         kernel_uses = list({(u.group, u.axes): u for u in self._current(kernel_uses)}.values())
         if tensor.id in self.required:
-            self._store(tensor, uses, kernel_uses)
+            if not uses or not self._stage(tensor, uses):
+                self._store(tensor, uses, kernel_uses)
         elif self._inline_pays(tensor, kernel_uses):
             for use in kernel_uses:
                 self._enter(tensor, use)
-        else:
+        elif not self._stage(tensor, uses):
             self._store(tensor, uses, kernel_uses)
 
     def _current(self, uses: Iterable[Use]) -> Iterable[Use]:
@@ -160,6 +169,8 @@ class Fusion:
             first.roots += other.roots
             first.depends |= other.depends
             first.inlined |= other.inlined
+            first.staged += other.staged
+            self.same_loop.update(zip(other.loops, first.loops, strict=True))
             first.work += other.work
 
     def _reaches(self, start: Group, goal: Group) -> bool:
@@ -191,6 +202,43 @@ class Fusion:
         recompute = tensor.total_cost * evaluations
         store = (tensor.total_cost + STORE) * tensor.size + READ * evaluations + KERNEL
         return recompute <= store
+
+    def _stage(self, tensor: Tensor, uses: list[Use]) -> bool:
+        """Compute the tensor once for each row of the one kernel that reads it, if that can be."""
+        group = self.find(uses[0].group)
+        length = tensor.shape[-1] if tensor.shape else 0
+        if group.call is not None or group.domain != tensor.shape or tensor.fold is not None:
+            return False
+        if length < STAGED_LENGTH or tensor.size < STAGED_ROWS * length:
+            return False
+        outer = [frozenset((x,)) for x in group.loops[:-1]]
+        for use in uses:
+            if self.find(use.group) is not group:
+                return False
+            if not use.direct and [self._present(a) for a in use.axes[:-1]] != outer:
+                return False
+            if not use.direct and not use.axes[-1].isdisjoint(group.loops):
+                return False
+        evaluations = sum(self._evaluations(u.axes) for u in uses)
+        cost = (tensor.total_cost + STAGE) * tensor.size + READ_STAGED * evaluations
+        if tensor.id in self.required:
+            if all(u.direct for u in uses):
+                return False
+            group.roots.append(tensor)
+        elif len(uses) < 2 or tensor.total_cost * evaluations <= cost:
+            return False
+        group.staged.append(tensor)
+        self._enter(tensor, Use(group.id, tuple(frozenset((x,)) for x in group.loops), True))
+        return True
+
+    def _present(self, loops: frozenset[int]) -> frozenset[int]:
+        """The loops under the names they have after groups were merged."""
+        found = set()
+        for loop in loops:
+            while loop in self.same_loop:
+                loop = self.same_loop[loop]
+            found.add(loop)
+        return frozenset(found)
 
     def _store(self, tensor: Tensor, uses: list[Use], kernel_uses: list[Use]) -> None:
         group = self._join(tensor, kernel_uses)

@@ -71,6 +71,8 @@ def write_group(context: Context, group: Group) -> list[KernelCommand]:
             for command in write_split_fold(context, fold, [t for t in roots if t.fold is fold])
         ]
     members = [context.tensors[i] for i in group.inlined]
+    if group.staged:
+        return [write_rows(context, roots, group)]
     if len(group.domain) > 1 and may_flatten(members, group.domain):
         command = write_nest(context, roots, members, group, flat=True)
         if command is not None:
@@ -111,6 +113,45 @@ def write_nest(
         return None
     extent = next((n for n in sizes if n != 1), 1)
     return finish(kernel, writer, extent, max(group.work, float(group_size(domain))))
+
+
+def write_rows(context: Context, roots: list[Tensor], group: Group) -> KernelCommand:
+    """A nest that sweeps over each row several times: for what is staged, then for the roots."""
+    unfinished = {t.id for t in (*roots, *group.staged)}
+    kernel = KernelGraph(lambda t: t.slot is not None and t.id not in unfinished)
+    writer, domain = Writer(kernel.graph), group.domain
+    previous, context.kernel = context.kernel, kernel
+
+    def sweep(row: list[Expr], tensors: list[Tensor]) -> None:
+        with writer.loop(kernel.graph.index(domain[-1]), "vector") as column:
+            _store_roots(kernel, writer, tensors, [*row, column])
+
+    def sweeps(row: list[Expr]) -> None:
+        for t in sorted(group.staged, key=lambda t: t.id):
+            sweep(row, [t])
+            unfinished.remove(t.id)
+        sweep(row, [t for t in roots if t.id in unfinished])
+
+    try:
+        with_loops(writer, kernel, domain[:-1], False, sweeps)
+    finally:
+        context.kernel = previous
+    extent = next((n for n in domain if n != 1), 1)
+    return finish(kernel, writer, extent, max(group.work, float(group_size(domain))))
+
+
+def places_of_staged(group: Group) -> dict[int, Tensor]:
+    """Staged tensors that may live in the memory of a root: it is written after their last read."""
+    free = [t for t in group.roots if t not in group.staged]
+    found = {}
+    for t in group.staged:
+        if t in group.roots:
+            continue
+        like = next((r for r in free if r.shape == t.shape and r.dtype == t.dtype), None)
+        if like is not None:
+            free.remove(like)
+            found[t.id] = like
+    return found
 
 
 def group_size(domain: Sequence[int]) -> int:
