@@ -34,7 +34,7 @@ PUBLIC, TOP = RANKS["PUBLIC"], len(LAYERS)
 
 FORBIDDEN = {"jax", "jaxlib", "torch", "tensorflow", "numba"}
 # Slow to import, so loaded by the function that needs them.
-LAZY = {"scipy", "llvmlite", "opt_einsum", "tqdm"}
+LAZY = {"scipy", "llvmlite", "opt_einsum", "tqdm", "logging", "difflib"}
 LLVM_HOME = PACKAGE / "compiler" / "llvm"
 # Binds libraries by address, for which it needs to know where scipy lies; `import scipy` is quick.
 LIBRARY_HOME = PACKAGE / "compiler" / "library"

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from jacana.api.jit import jitted_functions
 from jacana.core import tree
 from jacana.core.trace import Tracer
-from jacana.runtime import dispatch
+from jacana.runtime import dispatch, executable
 from jacana.runtime.array import Array, to_array
 from jacana.runtime.device import Device, SingleDeviceSharding, devices as known_devices
 from jacana.runtime.native_array import list_arrays
 from jacana.runtime.native_objects import is_supported
+from jacana.transforms import derived
 
 
 def devices(backend: str | None = None) -> list[Device]:
@@ -112,8 +114,16 @@ def live_arrays(platform: str | None = None) -> list[Array]:
 
 
 def clear_caches() -> None:
-    """Forget compiled operations; what is on disk stays."""
+    """Forget compiled programs and operations, and what transformations made of these.
+
+    Kernels stay loaded, and what is on disk stays there: `jacana cache clear` removes it.
+    """
     dispatch.clear()
+    executable.clear()
+    for cache in derived.caches:
+        cache.clear()
+    for function in list(jitted_functions):
+        function.clear_cache()
 
 
 @contextmanager

@@ -2,11 +2,11 @@
 
 import functools
 import inspect
-import logging
-import time
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from jacana.api import compile_log
 from jacana.api.arguments import argument_names, check_jit_arguments
 from jacana.api.staged import Lowered, Traced
 from jacana.core import config, tree
@@ -19,8 +19,6 @@ from jacana.higher_order.call import bind_jit
 from jacana.runtime.array import Array, to_array
 from jacana.runtime.executable import Executable, executable_for
 from jacana.transforms.batch import named_axes
-
-logger = logging.getLogger("jacana")
 
 Ints = int | Iterable[int] | None
 Names = str | Iterable[str] | None
@@ -49,18 +47,19 @@ class Entry:
     def run(self, arrays: list[Array]) -> list[Any]:
         """The flat results on arrays; no transformation is involved."""
         if self.executable is None:
-            start = time.perf_counter()
-            self.executable = executable_for(self.jaxpr.jaxpr)
+            with compile_log.compiling(self.name, self.jaxpr.in_avals):
+                self.executable = executable_for(self.jaxpr.jaxpr)
             self._const_arrays = [to_array(c) for c in self.consts]
-            if config.current().log_compiles:
-                spent = time.perf_counter() - start
-                logger.warning("Finished compilation of jit(%s) in %.6f sec", self.name, spent)
         consts = self._const_arrays
         return self.executable.run(consts + arrays if consts else arrays)
 
     def bind(self, leaves: Sequence[Any]) -> list[Any]:
         """The flat results under the current trace."""
         return bind_jit(self.jaxpr, self.name, [*self.consts, *leaves])
+
+
+# All jitted functions that are alive, for `clear_caches`.
+jitted_functions: "weakref.WeakSet[Jitted]" = weakref.WeakSet()
 
 
 class Jitted:
@@ -83,6 +82,7 @@ class Jitted:
         self._donate_argnames = frozenset(donate_argnames)
         self._is_plain = not (static_argnums or static_argnames)
         self._donates = bool(donate_argnums or donate_argnames)
+        jitted_functions.add(self)
         self._entries: dict[Any, Entry] = {}
         # Entries of eager calls whose arguments are all arrays, found without a pytree.
         self._of_arrays: dict[Any, Entry] = {}
@@ -161,11 +161,11 @@ class Jitted:
     # --- tracing ----------------------------------------------------------------------------------
 
     def _trace(self, key: Any, leaves: Sequence[Any], arguments: "Arguments") -> Entry:
-        start = time.perf_counter()
-        jaxpr, consts, out_tree = trace_to_jaxpr(self._function, arguments, self._name)
-        if config.current().log_compiles:
-            spent = time.perf_counter() - start
-            logger.warning("Finished tracing %s for jit in %.6f sec", self._name, spent)
+        if config.current().explain_cache_misses:
+            known = list(self._entries)
+            compile_log.warn(compile_log.explain_miss(self._name, self._function, key, known))
+        with compile_log.tracing(self._name):
+            jaxpr, consts, out_tree = trace_to_jaxpr(self._function, arguments, self._name)
         entry = self._entries[key] = Entry(jaxpr, consts, out_tree, self._name)
         return entry
 

@@ -7,7 +7,6 @@
 import contextlib
 import contextvars
 import dataclasses
-import difflib
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -88,13 +87,13 @@ class Config:
     traced: tuple[Any, ...] = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        values = tuple(getattr(self, name) for name in _TRACED)
+        values = tuple(getattr(self, name) for name in TRACED)
         object.__setattr__(self, "traced", _traced_keys.setdefault(values, values))
 
 
 _traced_keys: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 _FIELDS = {field.name: field for field in dataclasses.fields(Config) if field.init}
-_TRACED = tuple(name for name, field in _FIELDS.items() if field.metadata["traced"])
+TRACED = tuple(name for name, field in _FIELDS.items() if field.metadata["traced"])
 _TYPES: dict[str, Any] = get_type_hints(Config)
 
 _TRUE = ("1", "true", "t", "yes", "y", "on")
@@ -240,6 +239,8 @@ def field_of(name: str) -> str:
     if name in INERT:
         return "inert"
     known = [f"jax_{field}" for field in _FIELDS if field != "inert"] + list(INERT)
+    import difflib
+
     near = difflib.get_close_matches(f"jax_{field}", known, n=3)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     raise AttributeError(f"Unrecognized config option: {name}.{hint}")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jacana.core import errors
+from jacana.core.bounded import Bounded
 from jacana.core.jaxpr import Jaxpr, JaxprEqn, Var, operation_key
 from jacana.core.primitive import Primitive
 from jacana.core.trace import BaseTrace, Tracer
@@ -14,7 +15,7 @@ from jacana.runtime.array import Array, to_array
 from jacana.runtime.executable import Executable, executable_for
 
 # (primitive, operand avals, params) -> executable.
-_operations: dict[Any, Executable] = {}
+_operations: Bounded[Any, Executable] = Bounded()
 
 
 def evaluate(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:

@@ -15,6 +15,7 @@ from jacana.compiler.commands import (
 )
 from jacana.compiler.library import library_function
 from jacana.compiler.llvm import native, native_image
+from jacana.core.bounded import Bounded
 from jacana.core.jaxpr import Jaxpr
 from jacana.runtime import cache, calls, compiling, control, executor
 from jacana.runtime.array import Array, view
@@ -164,7 +165,7 @@ def _on_views(command: HostCommand) -> Callable[[list[int]], None]:
 
 
 # Jaxprs that are the same program share one executable.
-_executables: dict[Any, Executable] = {}
+_executables: Bounded[Any, Executable] = Bounded()
 
 
 def executable_for(jaxpr: Jaxpr) -> Executable:
