@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from jacana.core import dtypes
+from jacana.core.avals import ShapedArray
 from jacana.core.primitive import Primitive
 from jacana.ops.families import Elementwise
+from jacana.runtime.array import from_numpy
 
 # Makes an array from random numbers: cases say what operands look like, laws draw them.
 Maker = Callable[[np.random.Generator], Any]
@@ -129,6 +131,16 @@ def uniform(low: float, high: float, *shape: int, dtype: Any = "float64") -> Mak
 def integers(low: int, high: int, *shape: int, dtype: Any = "int32") -> Maker:
     """Integers of low <= n < high."""
     return lambda rng: np.asarray(rng.integers(low, high, shape)).astype(plain_dtype(dtype))
+
+
+def keys(*shape: int) -> Maker:
+    """Random keys, of all words."""
+
+    def make(rng: np.random.Generator) -> Any:
+        words = rng.integers(0, 2**64, shape, dtype=np.uint64)
+        return from_numpy(np.asarray(words), ShapedArray(shape, dtypes.KeyDType("fry")))
+
+    return make
 
 
 def full_range(*shape: int, dtype: Any) -> Maker:

@@ -236,7 +236,13 @@ def choose_gather(pool: Pool) -> Choice:
     axis = pool.below(pool.avals[a].ndim)
     colons = ":, " * axis
     mode = pool.one_of(["clip", "wrap", "fill"])
-    texts = [f"{{0}}[{colons}{{1}}]", f"jnp.take({{0}}, {{1}}, axis={axis}, mode='{mode}')"]
+    # The gradient at an index out of bounds is JAX's, zero, though the value is the nearest one.
+    inside = f"{{0}}[{colons}{{1}} % {min(pool.avals[a].shape[axis], 127)}]"
+    texts = [
+        inside,
+        f"lax.stop_gradient({{0}})[{colons}{{1}}]",
+        f"jnp.take({{0}}, {{1}}, axis={axis}, mode='{mode}')",
+    ]
     return pool.one_of(texts), [a, i]
 
 
