@@ -313,7 +313,10 @@ class InnerLoop:
         variables = carry_variables(graph, self.carries, sizes)
         hold_variables(kernel, self.carries, variables, lanes)
         start = [lane_elements(kernel, x, lanes) for x in self.init]
+        # What is known of elements inside holds for this lane's variables only.
+        outside_memo, kernel._memo = kernel._memo, dict(kernel._memo)
         test, following = self._step(kernel, lanes, count, variables)
+        kernel._memo = outside_memo
         results = repeated(
             graph,
             [count, *variables],

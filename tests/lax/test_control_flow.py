@@ -178,3 +178,31 @@ def test_associative_scan(length):
         np.testing.assert_allclose(states, wanted, rtol=1e-3, atol=1e-5)
         gradient = grad(lambda v: jnp.sum(lax.associative_scan(jnp.add, v)))(x[:, 0])
         np.testing.assert_allclose(gradient, np.arange(length, 0, -1))
+
+
+def test_condition_that_reduces():
+    def root(a):
+        def unfinished(c):
+            return jnp.max(jnp.abs(c[0] - c[1])) > 1e-6
+
+        return lax.while_loop(unfinished, lambda c: (c[1], 0.5 * (c[1] + a / c[1])), (a, 1.5))[1]
+
+    np.testing.assert_allclose(root(2.0), np.sqrt(2), rtol=1e-6)
+    np.testing.assert_allclose(vmap(root)(jnp.array([2.0, 9.0])), np.sqrt([2, 9]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(3,), (16, 4), (4, 17), (100,)])
+def test_inner_loop_as_long_as_the_outer_counter_says(shape):
+    def f(x):
+        def body(i, c):
+            return lax.fori_loop(0, i, lambda j, d: d * 0.5 + j, c)
+
+        return lax.fori_loop(1, 4, body, x)
+
+    x = np.linspace(-1, 1, np.prod(shape), dtype=np.float32).reshape(shape)
+    wanted = x
+    for i in range(1, 4):
+        for j in range(i):
+            wanted = wanted * np.float32(0.5) + np.float32(j)
+    np.testing.assert_array_equal(vmap(f)(x), wanted)
+    np.testing.assert_array_equal(f(x), wanted)
