@@ -32,7 +32,6 @@ from jacana.api.device import (
     live_arrays as live_arrays,
     local_device_count as local_device_count,
     local_devices as local_devices,
-    print_environment_info as print_environment_info,
     process_count as process_count,
     process_index as process_index,
 )
@@ -76,12 +75,14 @@ if TYPE_CHECKING:
         random as random,
         scipy as scipy,
     )
+    from jacana.api.environment import print_environment_info as print_environment_info
     from jacana.compat import load_ipython_extension as load_ipython_extension
 
 __getattr__, __dir__ = deferred(
     __name__,
     ("ad_checkpoint", "checkpoint_policies", "nn", "random", "scipy"),
     compat=("load_ipython_extension",),
+    **{"api.environment": ("print_environment_info",)},
 )
 
 __version__ = "0.1.0"

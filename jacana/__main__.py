@@ -3,6 +3,9 @@
 python -m jacana script.py [args ...]
 python -m jacana -m module [args ...]
 python -m jacana -c "code" [args ...]
+python -m jacana cache info|clear
+
+`jacana` alone does as `python -m jacana`.
 """
 
 import builtins
@@ -13,6 +16,7 @@ import sys
 import types
 
 from jacana import compat
+from jacana.runtime import cache
 
 USAGE = (__doc__ or "").strip()
 
@@ -23,6 +27,8 @@ def main(argv: list[str] | None = None) -> int:
     if not args or args[0] in ("-h", "--help"):
         print(USAGE)
         return 0 if args else 2
+    if args[0] == "cache" and not os.path.exists("cache"):
+        return run_cache_command(args[1:])
     if args[0] in ("-m", "-c") and len(args) < 2:
         print(f"jacana: argument expected for {args[0]}\n{USAGE}", file=sys.stderr)
         return 2
@@ -45,6 +51,26 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     sys.argv = args
     return run_file(args[0])
+
+
+def run_cache_command(args: list[str]) -> int:
+    """`jacana cache info` and `jacana cache clear`."""
+    if args not in (["info"], ["clear"]):
+        print(f"jacana: cache takes one word, info or clear\n{USAGE}", file=sys.stderr)
+        return 2
+    before = cache.info()
+    if before.folder is None:
+        print("nothing is kept on disk: the cache is turned off, or has no folder to be in")
+        return 0
+    if args == ["clear"]:
+        cache.clear()
+        print(f"removed {before.entries:,} entries from {before.folder}")
+        return 0
+    limit = cache.default_cache().size_limit
+    print(f"folder:  {before.folder}")
+    print(f"entries: {before.entries:,} (kernels and programs)")
+    print(f"size:    {before.nbytes / 1e6:,.1f} MB of at most {limit / 1e6:,.0f} MB")
+    return 0
 
 
 def is_module(name: str) -> bool:

@@ -1,7 +1,5 @@
 """Devices and transfers: device_put, device_get, devices. One CPU for now."""
 
-import platform
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,7 +13,6 @@ from jacana.runtime import dispatch, executable
 from jacana.runtime.array import Array, to_array
 from jacana.runtime.device import Device, SingleDeviceSharding, devices as known_devices
 from jacana.runtime.native_array import list_arrays
-from jacana.runtime.native_objects import is_supported
 from jacana.transforms import derived
 
 
@@ -131,19 +128,3 @@ def default_device(device: Any) -> Iterator[None]:
     """`with default_device(d):` arrays are made on d: there is one device."""
     check_device(device)
     yield
-
-
-def print_environment_info(return_string: bool = False) -> str | None:
-    """Versions and the machine, as a text for reports."""
-    lines = [
-        f"numpy:  {np.__version__}",
-        f"python: {sys.version}",
-        f"device info: cpu-{device_count()}, {process_count()} local devices",
-        f"platform: {platform.platform()}",
-        f"dispatch: {'native' if is_supported() else 'Python'}",
-    ]
-    text = "\n".join(lines)
-    if return_string:
-        return text
-    sys.stdout.write(text + "\n")
-    return None

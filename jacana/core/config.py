@@ -92,8 +92,8 @@ class Config:
 
 
 _traced_keys: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-_FIELDS = {field.name: field for field in dataclasses.fields(Config) if field.init}
-TRACED = tuple(name for name, field in _FIELDS.items() if field.metadata["traced"])
+FIELDS = {field.name: field for field in dataclasses.fields(Config) if field.init}
+TRACED = tuple(name for name, field in FIELDS.items() if field.metadata["traced"])
 _TYPES: dict[str, Any] = get_type_hints(Config)
 
 _TRUE = ("1", "true", "t", "yes", "y", "on")
@@ -142,7 +142,7 @@ def _from_text(name: str, text: str) -> Any:
 def from_environment(environ: Mapping[str, str]) -> Config:
     """The initial Config: JAX_ENABLE_X64 and the like; JACANA_ names win over JAX_ ones."""
     changes: dict[str, Any] = {}
-    for name in _FIELDS:
+    for name in FIELDS:
         for variable in (f"JACANA_{name.upper()}", f"JAX_{name.upper()}"):
             text = environ.get(variable, "")
             if text and name != "inert":
@@ -234,11 +234,11 @@ def read(name: str) -> Any:
 def field_of(name: str) -> str:
     """The field that keeps an option; AttributeError with the nearest names if there is none."""
     field = name.removeprefix("jax_")
-    if field in _FIELDS and field != "inert":
+    if field in FIELDS and field != "inert":
         return field
     if name in INERT:
         return "inert"
-    known = [f"jax_{field}" for field in _FIELDS if field != "inert"] + list(INERT)
+    known = [f"jax_{field}" for field in FIELDS if field != "inert"] + list(INERT)
     import difflib
 
     near = difflib.get_close_matches(f"jax_{field}", known, n=3)
