@@ -40,7 +40,7 @@ def program_clip_gradient():
         return (jnp.clip(ct, low, high),)
 
     clip_gradient.defvjp(forward, backward)
-    f = lambda x: jnp.sin(clip_gradient(-0.75, 0.75, x))  # noqa: E731
+    f = lambda x: jnp.sin(clip_gradient(-0.75, 0.75, x))
     x = jnp.linspace(0, 10, 50)
     np.testing.assert_allclose(vmap(grad(f))(x), np.clip(np.cos(x), -0.75, 0.75))
     np.testing.assert_allclose(f(x), np.sin(x))

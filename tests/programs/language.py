@@ -100,12 +100,8 @@ def program_static_and_donated():
         warnings.simplefilter("ignore")
         y = f(x, 1)
     assert y.shape == (4,)
-    try:
+    with np.testing.assert_raises_regex(ValueError, "[Hh]ash"):
         f(jnp.ones(2), [1])
-    except ValueError as e:
-        assert "hash" in str(e).lower()
-    else:
-        raise AssertionError("an unhashable static argument was taken")
 
 
 def program_methods_and_partials():

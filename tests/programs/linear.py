@@ -168,7 +168,7 @@ def program_newton_system():
 
     @jit
     def solve(x):
-        step = lambda _, x: x - jnp.linalg.solve(jax.jacfwd(residual)(x), residual(x))  # noqa: E731
+        step = lambda _, x: x - jnp.linalg.solve(jax.jacfwd(residual)(x), residual(x))
         return lax.fori_loop(0, 20, step, x)
 
     x = solve(jnp.array([1.0, -1.7]))

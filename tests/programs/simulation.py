@@ -47,7 +47,7 @@ def program_pendulum():
     def solve(angle):
         return lax.scan(step, jnp.stack([angle, 0.0]), None, length=500)
 
-    end, path = solve(1.0)
+    _, path = solve(1.0)
     energy = path[:, 1] ** 2 / 2 - jnp.cos(path[:, 0])
     assert np.ptp(energy) < 1e-5
     assert path.shape == (500, 2)

@@ -90,7 +90,7 @@ def program_mlp_on_blobs():
         return [(w - 0.1 * dw, b - 0.1 * db) for (w, b), (dw, db) in zip(params, grads)], value
 
     first = cross_entropy(params, images, targets)
-    for epoch in range(20):
+    for _ in range(20):
         for batch in range(0, 300, 100):
             params, value = step(params, images[batch : batch + 100], targets[batch : batch + 100])
     assert value < 0.05 < first

@@ -5,6 +5,7 @@ others.
 """
 
 import os
+from functools import partial
 
 import numpy as np
 import pytest
@@ -34,11 +35,11 @@ def check_all(law, count, make):
                 continue
             except AssertionError as e:
                 first = str(e)
-            smallest = shrink(program, lambda p: fails(law, p, seed))
+            smallest = shrink(program, partial(fails, law, seed))
         pytest.fail(f"seed {seed}: {first}\n\n{smallest.source()}", pytrace=False)
 
 
-def fails(law, program: Program, seed: int) -> bool:
+def fails(law, seed: int, program: Program) -> bool:
     try:
         law(program, seed)
     except AssertionError:
