@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from jacana import lax as lax, numpy as numpy, tree as tree, tree_util as tree_util
+from jacana.api.callback import pure_callback as pure_callback
 from jacana.api.checkpoint import checkpoint as checkpoint, remat as remat
 from jacana.api.custom import (
     custom_gradient as custom_gradient,
@@ -71,6 +72,8 @@ if TYPE_CHECKING:
     from jacana import (
         ad_checkpoint as ad_checkpoint,
         checkpoint_policies as checkpoint_policies,
+        debug as debug,
+        experimental as experimental,
         nn as nn,
         random as random,
         scipy as scipy,
@@ -80,7 +83,15 @@ if TYPE_CHECKING:
 
 __getattr__, __dir__ = deferred(
     __name__,
-    ("ad_checkpoint", "checkpoint_policies", "nn", "random", "scipy"),
+    (
+        "ad_checkpoint",
+        "checkpoint_policies",
+        "debug",
+        "experimental",
+        "nn",
+        "random",
+        "scipy",
+    ),
     compat=("load_ipython_extension",),
     **{"api.environment": ("print_environment_info",)},
 )

@@ -39,8 +39,9 @@ def compile_jaxpr(jaxpr: Jaxpr) -> Program:
         inputs.append(tensor)
     n = len(jaxpr.constvars)
     results = builder.lower_jaxpr(jaxpr, inputs[:n], inputs[n:])
-    groups = fuse(context.tensors, results, builder.commands)
-    commands = write_commands(context, groups, results)
+    needed = [*results, *builder.tokens]
+    groups = fuse(context.tensors, needed, builder.commands)
+    commands = write_commands(context, groups, needed)
     avals = [v.aval for v in (*jaxpr.constvars, *jaxpr.invars)]
     return lay_out(context, commands, avals, results, jaxpr.out_avals)
 

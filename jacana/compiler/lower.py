@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jacana.compiler.commands import Call, ControlCall, HostCall, LibraryCall, Loops
+from jacana.compiler.effects import TOKEN, giving_token, passing_token
 from jacana.compiler.tensors import Context, Fold, Tensor, constant, element_type
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
@@ -26,6 +27,8 @@ class Builder:
     def __init__(self) -> None:
         self.context = Context()
         self.commands: list[Call] = []
+        # The token of the last command with effects; none if there was no such command.
+        self.tokens: list[Tensor] = []
         self._cost = 1.0
 
     # --- scalars of the kernel that is being written ----------------------------------------------
@@ -148,8 +151,13 @@ class Builder:
         function: Callable[..., Sequence[Any]],
         outputs: Sequence[Spec],
         inputs: Sequence[Tensor],
+        effects: bool = False,
     ) -> list[Tensor]:
-        return self._command(HostCall(inputs, self._results(outputs), function))
+        if not effects:
+            return self._command(HostCall(inputs, self._results(outputs), function))
+        given = [*inputs, *self.tokens]
+        made = self._results([*outputs, (TOKEN.shape, TOKEN.dtype)])
+        return self._ordered(HostCall(given, made, giving_token(function, len(inputs))))
 
     def branch(
         self,
@@ -160,6 +168,11 @@ class Builder:
     ) -> list[Tensor]:
         """The outputs of the branch whose number is the int32 `index`."""
         programs = tuple(b.jaxpr for b in branches)
+        if any(p.effects for p in programs):
+            programs = tuple(passing_token(p, len(operands), len(outputs)) for p in programs)
+            given = [index, *operands, self._token()]
+            made = self._results([*outputs, (TOKEN.shape, TOKEN.dtype)])
+            return self._ordered(ControlCall(given, made, "branch", programs, {}))
         return self._command(
             ControlCall([index, *operands], self._results(outputs), "branch", programs, {})
         )
@@ -168,10 +181,17 @@ class Builder:
         self, cond: ClosedJaxpr, body: ClosedJaxpr, consts: Sequence[Tensor], init: Sequence[Tensor]
     ) -> list[Tensor]:
         """The carry for which cond(*consts, *carry) is false; carry = body(*consts, *carry)."""
-        outputs = self._results([(x.shape, x.dtype) for x in init])
         programs = (cond.jaxpr, body.jaxpr)
-        start = dict(enumerate(init))
-        return self._command(ControlCall(consts, outputs, "while", programs, start))
+        effects = bool(programs[0].effects or programs[1].effects)
+        if effects:
+            programs = (
+                passing_token(programs[0], len(programs[0].invars), None),
+                passing_token(programs[1], len(programs[1].invars), len(init)),
+            )
+            init = [*init, self._token()]
+        outputs = self._results([(x.shape, x.dtype) for x in init])
+        call = ControlCall(consts, outputs, "while", programs, dict(enumerate(init)))
+        return self._ordered(call) if effects else self._command(call)
 
     def scan(
         self,
@@ -183,19 +203,31 @@ class Builder:
         reverse: bool,
     ) -> list[Tensor]:
         """The last carry and stacked results of (carry, y) = body(*consts, *carry, *x)."""
-        results = body.out_avals[len(init) :]
+        results, program, n = body.out_avals[len(init) :], body.jaxpr, len(init)
+        if program.effects:
+            program = passing_token(program, len(consts) + n, n)
+            init = [*init, self._token()]
         specs: list[Spec] = [(x.shape, x.dtype) for x in init]
         specs += [((length, *a.shape), a.dtype) for a in results]
         start = dict(enumerate(init))
-        return self._command(
-            ControlCall(
-                [*consts, *xs], self._results(specs), "scan", (body.jaxpr,), start, len(xs),
-                length, reverse,
-            )
+        call = ControlCall(
+            [*consts, *xs], self._results(specs), "scan", (program,), start, len(xs), length,
+            reverse,
         )  # fmt: skip
+        return self._ordered(call, n) if program.effects else self._command(call)
 
     def _results(self, outputs: Sequence[Spec]) -> list[Tensor]:
         return [Tensor(self.context, shape, dtype, "stored") for shape, dtype in outputs]
+
+    def _token(self) -> Tensor:
+        """What the next command with effects waits for."""
+        return self.tokens[0] if self.tokens else self.literal(0, TOKEN)
+
+    def _ordered(self, command: Call, place: int = -1) -> list[Tensor]:
+        """The outputs of a command with effects, but for the token among them."""
+        outputs = self._command(command)
+        self.tokens = [outputs.pop(place)]
+        return outputs
 
     def _command(self, command: Call) -> list[Tensor]:
         self.commands.append(command)

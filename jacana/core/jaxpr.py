@@ -103,8 +103,11 @@ class Jaxpr:
 
     @property
     def effects(self) -> frozenset[str]:
-        found: frozenset[str] = frozenset()
-        return found.union(*(e.effects for e in self.eqns))
+        found: frozenset[str] | None = self.derived.get("effects")
+        if found is None:
+            found = frozenset().union(*(e.effects for e in self.eqns))
+            self.derived["effects"] = found
+        return found
 
     @property
     def axis_names(self) -> tuple[Any, ...]:

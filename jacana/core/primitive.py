@@ -101,7 +101,10 @@ class Primitive:
 
     def effects(self, params: dict[str, Any]) -> frozenset[str]:
         """What running it does beyond computing its outputs (nothing for most)."""
-        return frozenset()
+        effects: frozenset[str] = frozenset()
+        for jaxpr in subjaxprs(params):
+            effects |= jaxpr.effects
+        return effects
 
     def shown_params(self, params: dict[str, Any]) -> dict[str, Any]:
         """The params that a printed program shows."""

@@ -79,9 +79,6 @@ class Call(Primitive):
         )
         return bind_jit(program, params["name"], values), list(out_axes)
 
-    def effects(self, params: dict[str, Any]) -> frozenset[str]:
-        return params["jaxpr"].effects  # type: ignore[no-any-return]
-
     def lower(self, build: Any, *operands: Any, name: str, jaxpr: ClosedJaxpr) -> Any:
         return build.call(jaxpr, operands)
 

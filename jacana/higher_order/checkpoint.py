@@ -41,9 +41,6 @@ class Checkpoint(Primitive):
     def callee(self, params: dict[str, Any]) -> Jaxpr:
         return params["jaxpr"].jaxpr  # type: ignore[no-any-return]
 
-    def effects(self, params: dict[str, Any]) -> frozenset[str]:
-        return params["jaxpr"].effects  # type: ignore[no-any-return]
-
     def jvp_rule(
         self, primals: list[Any], tangents: list[Any], params: dict[str, Any]
     ) -> tuple[list[Any], list[Any]]:

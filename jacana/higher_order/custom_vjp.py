@@ -163,9 +163,6 @@ class CustomVJPCall(Primitive):
     def shown_params(self, params: dict[str, Any]) -> dict[str, Any]:
         return {k: v for k, v in params.items() if k != "num_consts" or v}
 
-    def effects(self, params: dict[str, Any]) -> frozenset[str]:
-        return params["call_jaxpr"].effects  # type: ignore[no-any-return]
-
     def lower(self, build: Any, *operands: Any, call_jaxpr: ClosedJaxpr, **_: Any) -> Any:
         return build.call(call_jaxpr, operands)
 

@@ -4,6 +4,7 @@ A tensor is known by how one element is computed, so building one costs nothing 
 compiler decides which tensors are stored and which are recomputed where they are read (fusion).
 The compiler implements these protocols; rules see no more of it.
 """
+
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -58,7 +59,11 @@ class Build(Protocol):
         """The value converted to a dtype, as `lax.convert_element_type` does."""
 
     def compute(
-        self, shape: Sequence[int], dtype: Any, element: Callable[..., Value], reads: Sequence[Tensor] = (),
+        self,
+        shape: Sequence[int],
+        dtype: Any,
+        element: Callable[..., Value],
+        reads: Sequence[Tensor] = (),
     ) -> Tensor:
         """The tensor whose element at (i, j, ...) is element(i, j, ...).
 
@@ -66,7 +71,9 @@ class Build(Protocol):
         value is then not selected: clamp the index first.
         """
 
-    def elementwise(self, f: Callable[..., Value], operands: Sequence[Tensor], dtype: Any) -> Tensor:
+    def elementwise(
+        self, f: Callable[..., Value], operands: Sequence[Tensor], dtype: Any
+    ) -> Tensor:
         """f of the operands' elements; operands of rank 0 serve every element."""
 
     def view(self, x: Tensor, shape: Sequence[int], index: Callable[..., Index]) -> Tensor:
@@ -99,8 +106,12 @@ class Build(Protocol):
         """
 
     def library(
-        self, name: str, outputs: Sequence[tuple[Sequence[int], Any]], inputs: Sequence[Tensor],
-        params: Sequence[int] = (), dtype: Any = None,
+        self,
+        name: str,
+        outputs: Sequence[tuple[Sequence[int], Any]],
+        inputs: Sequence[Tensor],
+        params: Sequence[int] = (),
+        dtype: Any = None,
     ) -> list[Tensor]:
         """A library command (compiler/library) on row-major arrays, such as "gemm"."""
 
@@ -109,8 +120,12 @@ class Build(Protocol):
         function: Callable[..., Sequence[Any]],
         outputs: Sequence[tuple[Sequence[int], Any]],
         inputs: Sequence[Tensor],
+        effects: bool = False,
     ) -> list[Tensor]:
-        """A call of Python: function(*numpy_arrays) returns the outputs as NumPy arrays."""
+        """A call of Python: function(*numpy_arrays) returns the outputs as NumPy arrays.
+
+        With effects it runs whether or not its outputs are used, after all such calls before it.
+        """
 
     def compose(self, function: Callable[..., Any], *operands: Tensor) -> Any:
         """The tensors that a function written with other primitives computes from the operands."""

@@ -1,0 +1,12 @@
+"""jax.experimental: integrators, and settings under the names that programs import from here."""
+
+from typing import TYPE_CHECKING
+
+from jacana.api.callback import io_callback as io_callback
+from jacana.api.settings import disable_x64 as disable_x64, enable_x64 as enable_x64
+from jacana.core.deferred import deferred
+
+if TYPE_CHECKING:
+    from jacana.experimental import ode as ode
+
+__getattr__, __dir__ = deferred(__name__, ("ode",))
