@@ -33,6 +33,17 @@ class Scan(Primitive):
     jvp = Inapplicable("jvp_rule differentiates the body")
     batch = Inapplicable("batch_rule batches the body")
 
+    def __call__(self, *xs: Any, **params: Any) -> Any:
+        # What a derived body captured (a user's rule may bring arrays of its own) is an operand.
+        jaxpr = params["jaxpr"]
+        if jaxpr.consts:
+            xs = (*jaxpr.consts, *xs)
+            params["num_consts"] += len(jaxpr.consts)
+            params["jaxpr"] = ClosedJaxpr(jaxpr.jaxpr.with_constvars_as_inputs())
+        return super().__call__(*xs, **params)
+
+    bind = __call__
+
     def type_rule(
         self, *xs: ShapedArray, jaxpr: ClosedJaxpr, length: int, num_consts: int, num_carry: int,
         reverse: bool, unroll: int,

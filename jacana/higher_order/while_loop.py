@@ -28,6 +28,19 @@ class WhileLoop(Primitive):
         "fori_loop with static bounds, or forward mode"
     )
 
+    def __call__(self, *xs: Any, **params: Any) -> Any:
+        # What derived programs captured (a user's rule may bring arrays of its own) are operands.
+        cond, body, n = params["cond_jaxpr"], params["body_jaxpr"], params["cond_nconsts"]
+        if cond.consts or body.consts:
+            xs = (*cond.consts, *xs[:n], *body.consts, *xs[n:])
+            params["cond_nconsts"] += len(cond.consts)
+            params["body_nconsts"] += len(body.consts)
+            params["cond_jaxpr"] = ClosedJaxpr(cond.jaxpr.with_constvars_as_inputs())
+            params["body_jaxpr"] = ClosedJaxpr(body.jaxpr.with_constvars_as_inputs())
+        return super().__call__(*xs, **params)
+
+    bind = __call__
+
     def type_rule(
         self, *xs: ShapedArray, cond_nconsts: int, cond_jaxpr: ClosedJaxpr, body_nconsts: int,
         body_jaxpr: ClosedJaxpr,
