@@ -58,7 +58,7 @@ class Executable:
         for k, (slot, _) in enumerate(program.temporaries):
             where[slot] = given + k
         self._keep: list[Any] = []
-        commands = [self._command(c, where) for c in program.commands]
+        commands = [self.record(c, where) for c in program.commands]
         offsets = [offset for _, offset in program.temporaries]
         release = sum(c.extent * bool(c.grain) for c in commands) > 0
         made = None
@@ -75,7 +75,7 @@ class Executable:
         if self.layout.is_native:
             self.run = calls.Call(self.layout, [calls.ANY_ARRAY] * n).run
 
-    def _command(self, command: Command, where: dict[int, int]) -> executor.Command:
+    def record(self, command: Command, where: dict[int, int]) -> executor.Command:
         slots = [where[s] for s in command.slots]
         match command:
             case KernelCommand():
@@ -97,7 +97,7 @@ class Executable:
         own = {i: i for i in range(len(slots))}
         records = []
         for inner in command.programs:
-            commands = [self._command(c, own) for c in inner.commands]
+            commands = [self.record(c, own) for c in inner.commands]
             records.append(executor.Records(commands, len(slots)))
         self._keep += records
         carries = [control.Carry(*c) for c in command.carries]
