@@ -53,6 +53,7 @@ from jacana.api.scopes import (
 from jacana.api.settings import (
     checking_leaks as checking_leaks,
     config as config,
+    debug_infs as debug_infs,
     debug_nans as debug_nans,
     default_matmul_precision as default_matmul_precision,
     disable_jit as disable_jit,

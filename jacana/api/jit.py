@@ -18,6 +18,7 @@ from jacana.core.values import aval_of, is_array_like
 from jacana.higher_order.call import bind_jit
 from jacana.runtime.array import Array, to_array
 from jacana.runtime.executable import Executable, executable_for
+from jacana.runtime.number_checks import checking
 from jacana.transforms.batch import named_axes
 
 Ints = int | Iterable[int] | None
@@ -48,7 +49,8 @@ class Entry:
         """The flat results on arrays; no transformation is involved."""
         if self.executable is None:
             with compile_log.compiling(self.name, self.jaxpr.in_avals):
-                self.executable = executable_for(self.jaxpr.jaxpr)
+                jaxpr = self.jaxpr.jaxpr
+                self.executable = checking(executable_for(jaxpr), jaxpr)
             self._const_arrays = [to_array(c) for c in self.consts]
         consts = self._const_arrays
         return self.executable.run(consts + arrays if consts else arrays)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from jacana.core import config as settings
+from jacana.runtime import number_checks
 
 
 class ConfigView:
@@ -13,6 +14,8 @@ class ConfigView:
     def update(self, name: str, value: Any) -> None:
         """Set an option, such as update("jax_enable_x64", True)."""
         settings.update(name, value)
+        if value and settings.field_of(name) in ("debug_nans", "debug_infs"):
+            number_checks.install()
 
     def read(self, name: str) -> Any:
         return settings.read(name)
@@ -30,9 +33,9 @@ config = ConfigView()
 
 
 @contextmanager
-def enable_x64(enabled: bool = True) -> Iterator[None]:
+def enable_x64(new_val: bool = True) -> Iterator[None]:
     """`with enable_x64():` 64-bit types are on inside."""
-    with settings.override(enable_x64=enabled):
+    with settings.override(enable_x64=new_val):
         yield
 
 
@@ -43,8 +46,18 @@ def disable_x64() -> Iterator[None]:
 
 
 @contextmanager
-def debug_nans(enabled: bool = True) -> Iterator[None]:
-    with settings.override(debug_nans=enabled):
+def debug_nans(new_val: bool = True) -> Iterator[None]:
+    """`with debug_nans():` a result with a nan raises FloatingPointError inside."""
+    number_checks.install()
+    with settings.override(debug_nans=new_val):
+        yield
+
+
+@contextmanager
+def debug_infs(new_val: bool = True) -> Iterator[None]:
+    """`with debug_infs():` a result with an infinity raises FloatingPointError inside."""
+    number_checks.install()
+    with settings.override(debug_infs=new_val):
         yield
 
 
@@ -56,32 +69,32 @@ def disable_jit(disable: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def log_compiles(enabled: bool = True) -> Iterator[None]:
-    with settings.override(log_compiles=enabled):
+def log_compiles(new_val: bool = True) -> Iterator[None]:
+    with settings.override(log_compiles=new_val):
         yield
 
 
 @contextmanager
-def default_matmul_precision(precision: str | None) -> Iterator[None]:
-    with settings.override(default_matmul_precision=precision):
+def default_matmul_precision(new_val: str | None = None) -> Iterator[None]:
+    with settings.override(default_matmul_precision=new_val):
         yield
 
 
 @contextmanager
-def numpy_dtype_promotion(mode: str) -> Iterator[None]:
-    with settings.override(numpy_dtype_promotion=mode):
+def numpy_dtype_promotion(new_val: str) -> Iterator[None]:
+    with settings.override(numpy_dtype_promotion=new_val):
         yield
 
 
 @contextmanager
-def numpy_rank_promotion(mode: str) -> Iterator[None]:
-    with settings.override(numpy_rank_promotion=mode):
+def numpy_rank_promotion(new_val: str) -> Iterator[None]:
+    with settings.override(numpy_rank_promotion=new_val):
         yield
 
 
 @contextmanager
-def threefry_partitionable(enabled: bool = True) -> Iterator[None]:
-    with settings.override(threefry_partitionable=enabled):
+def threefry_partitionable(new_val: bool = True) -> Iterator[None]:
+    with settings.override(threefry_partitionable=new_val):
         yield
 
 
