@@ -1,6 +1,4 @@
-"""Resampling: examples, laws of kernels, and map_coordinates against SciPy."""
-
-import doctest
+"""Resampling: laws of kernels, and map_coordinates against SciPy."""
 
 import numpy as np
 import pytest
@@ -9,16 +7,9 @@ from scipy import ndimage as reference
 import jacana
 import jacana.numpy as jnp
 from jacana import image
-from jacana.image import scaling
 from jacana.scipy import ndimage
 
 METHODS = ("linear", "cubic", "lanczos3", "lanczos5")
-
-
-@pytest.mark.parametrize("module", [scaling, ndimage])
-def test_examples(module):
-    failed, tried = doctest.testmod(module, extraglobs={"np": np})
-    assert tried and not failed
 
 
 @pytest.mark.parametrize("antialias", [False, True])

@@ -1,6 +1,5 @@
-"""lax's elementwise functions: their examples, their signatures, and what bad operands get."""
+"""lax's elementwise functions: their signatures, and what bad operands get."""
 
-import doctest
 import importlib
 import inspect
 import json
@@ -13,13 +12,6 @@ from jacana import lax
 
 MODULES = ("comparison", "convert", "elementwise", "special")
 F32, I32, C64 = np.ones(3, np.float32), np.ones(3, np.int32), np.ones(3, np.complex64)
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_examples(name):
-    module = importlib.import_module(f"jacana.lax.{name}")
-    failed, tried = doctest.testmod(module, extraglobs={"np": np})
-    assert tried and not failed
 
 
 @pytest.mark.parametrize("name", MODULES)

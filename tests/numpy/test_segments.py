@@ -1,7 +1,5 @@
 """jax.ops: segments against loops in NumPy, and their derivatives."""
 
-import doctest
-
 import numpy as np
 import pytest
 
@@ -20,11 +18,6 @@ def loop(name, data, ids, count):
     reduce, empty = OPERATIONS[name]
     rows = [data[ids == k] for k in range(count)]
     return np.stack([reduce(r, 0) if len(r) else np.full(data.shape[1:], empty) for r in rows])
-
-
-def test_examples():
-    failed, tried = doctest.testmod(segments)
-    assert tried and not failed
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

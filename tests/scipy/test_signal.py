@@ -1,7 +1,5 @@
 """Convolutions against SciPy, and ravel_pytree."""
 
-import doctest
-
 import numpy as np
 import pytest
 from scipy import signal as reference
@@ -11,12 +9,6 @@ from jacana import flatten_util
 from jacana.scipy import signal
 
 MODES = ("full", "same", "valid")
-
-
-@pytest.mark.parametrize("module", [signal, flatten_util])
-def test_examples(module):
-    failed, tried = doctest.testmod(module, extraglobs={"np": np})
-    assert tried and not failed
 
 
 @pytest.mark.parametrize("mode", MODES)

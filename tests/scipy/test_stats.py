@@ -1,7 +1,5 @@
 """Distributions against SciPy's in float64; their derivatives; statistics of samples."""
 
-import doctest
-import importlib
 import inspect
 
 import numpy as np
@@ -144,11 +142,3 @@ def test_samples_with_nan():
         stats.mode(z, nan_policy="omit")
     with pytest.raises(ValueError, match="unknown method 'middle'"):
         stats.rankdata(z, "middle")
-
-
-@pytest.mark.parametrize("name", ["norm"])
-def test_examples(name):
-    module = importlib.import_module(f"jacana.scipy.stats.{name}")
-    with jacana.enable_x64(False):
-        failed, tried = doctest.testmod(module, extraglobs={"np": np})
-    assert tried and not failed

@@ -56,8 +56,8 @@ from jacana.scipy.special.integrals import exp1 as exp1, expi as expi, expn as e
 def softmax(x: Any, /, *, axis: Any = None) -> Any:
     """exp(x) / sum(exp(x)) over axes, all of them by default.
 
-    >>> softmax(0.0)
-    Array(1., dtype=float32, weak_type=True)
+    >>> softmax(jnp.zeros(2))
+    Array([0.5, 0.5], dtype=float32)
     """
     return log_sums.softmax(x, axis)
 
@@ -65,8 +65,8 @@ def softmax(x: Any, /, *, axis: Any = None) -> Any:
 def log_softmax(x: Any, /, *, axis: Any = None) -> Any:
     """x - logsumexp(x) over axes, all of them by default.
 
-    >>> log_softmax(0.0)
-    Array(0., dtype=float32, weak_type=True)
+    >>> log_softmax(jnp.array([0.0, -jnp.inf]))
+    Array([  0., -inf], dtype=float32)
     """
     return log_sums.log_softmax(x, axis)
 
