@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     )
     from jacana.api.environment import print_environment_info as print_environment_info
     from jacana.compat import load_ipython_extension as load_ipython_extension
+    from jacana.inspection import inspect as inspect
 
 __getattr__, __dir__ = deferred(
     __name__,
@@ -94,6 +95,7 @@ __getattr__, __dir__ = deferred(
         "scipy",
     ),
     compat=("load_ipython_extension",),
+    inspection=("inspect",),
     **{"api.environment": ("print_environment_info",)},
 )
 
