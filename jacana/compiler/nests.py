@@ -1,10 +1,12 @@
 """Nests: from a group of tensors over one domain to the loop nest that stores them."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from jacana.compiler.commands import KernelCommand, Loops
 from jacana.compiler.fuse import Group
+from jacana.compiler.sweeps import TILE, TILED_SIZE, breaks, transposed_axis
 from jacana.compiler.tensors import (
     Context,
     Fold,
@@ -73,13 +75,12 @@ def write_group(context: Context, group: Group) -> list[KernelCommand]:
     members = [context.tensors[i] for i in group.inlined]
     if group.staged:
         return [write_rows(context, roots, group)]
+    nest = Nest(context, roots, members, group)
     if len(group.domain) > 1 and may_flatten(members, group.domain):
-        command = write_nest(context, roots, members, group, flat=True)
-        if command is not None:
-            return [command]
-    command = write_nest(context, roots, members, group, flat=False)
-    assert command is not None
-    return [command]
+        flat = nest.flat()
+        if flat is not None:
+            return [flat]
+    return nest.commands()
 
 
 def may_flatten(members: Sequence[Tensor], domain: tuple[int, ...]) -> bool:
@@ -92,27 +93,107 @@ def may_flatten(members: Sequence[Tensor], domain: tuple[int, ...]) -> bool:
     return True
 
 
-def write_nest(
-    context: Context, roots: list[Tensor], members: list[Tensor], group: Group, flat: bool
-) -> KernelCommand | None:
-    """One nest over the domain, or None if `flat` would need divisions."""
-    own = {t.id for t in roots}
-    kernel = KernelGraph(lambda t: t.slot is not None and t.id not in own)
-    writer = Writer(kernel.graph)
-    domain = group.domain
-    sizes = [group_size(domain)] if flat else list(domain)
-    previous, context.kernel = context.kernel, kernel
-    try:
-        vector = not has_long_row_fold(members, domain)
-        with_loops(writer, kernel, sizes, vector, lambda at: _store_roots(
-            kernel, writer, roots, split_index(at[0], domain) if flat else at
-        ))  # fmt: skip
-    finally:
-        context.kernel = previous
-    if flat and divides(writer):
-        return None
-    extent = next((n for n in sizes if n != 1), 1)
-    return finish(kernel, writer, extent, max(group.work, float(group_size(domain))))
+class Nest:
+    """The loops over the domain of a group, which store its roots."""
+
+    def __init__(
+        self, context: Context, roots: list[Tensor], members: list[Tensor], group: Group
+    ) -> None:
+        self.context, self.roots, self.group = context, roots, group
+        self.domain = group.domain
+        self.own = {t.id for t in roots}
+        self.vector = not has_long_row_fold(members, group.domain)
+
+    def _write(
+        self, sizes: Sequence[int], vector: bool,
+        body: Callable[[KernelGraph, Writer, list[Expr]], None],
+    ) -> tuple[KernelGraph, Writer]:  # fmt: skip
+        kernel = KernelGraph(lambda t: t.slot is not None and t.id not in self.own)
+        writer = Writer(kernel.graph)
+        previous, self.context.kernel = self.context.kernel, kernel
+        try:
+            with_loops(writer, kernel, sizes, vector, lambda at: body(kernel, writer, at))
+        finally:
+            self.context.kernel = previous
+        return kernel, writer
+
+    def _finish(self, kernel: KernelGraph, writer: Writer, sizes: Sequence[int]) -> KernelCommand:
+        extent = next((n for n in sizes if n != 1), 1)
+        work = max(self.group.work, float(group_size(self.domain)))
+        return finish(kernel, writer, extent, work)
+
+    def flat(self) -> KernelCommand | None:
+        """One loop over the whole domain, or None if it would need divisions."""
+
+        def body(kernel: KernelGraph, writer: Writer, at: list[Expr]) -> None:
+            _store_roots(kernel, writer, self.roots, split_index(at[0], self.domain))
+
+        sizes = [group_size(self.domain)]
+        kernel, writer = self._write(sizes, self.vector, body)
+        return None if divides(writer) else self._finish(kernel, writer, sizes)
+
+    def commands(self) -> list[KernelCommand]:
+        """A loop for each axis, the last cut and both tiled where the expressions ask for it."""
+        index: list[Expr] = []
+
+        def body(kernel: KernelGraph, writer: Writer, at: list[Expr]) -> None:
+            index[:] = at
+            _store_roots(kernel, writer, self.roots, at)
+
+        kernel, writer = self._write(self.domain, self.vector, body)
+        if self.vector and self.domain and self.domain[-1] > 1:
+            cuts = breaks(kernel.graph, index[-1], self.domain[-1])
+            if cuts:
+                return self._cut([0, *cuts, self.domain[-1]])
+            axis = transposed_axis(kernel.graph, index)
+            if axis is not None and group_size(self.domain) >= TILED_SIZE:
+                return [self._tiled(axis)]
+        return [self._finish(kernel, writer, self.domain)]
+
+    def _cut(self, ends: list[int]) -> list[KernelCommand]:
+        """The last axis in segments: of several loops in one kernel, or of one kernel each."""
+        outer = self.domain[:-1]
+        pieces = list(pairwise(ends))
+        inside = group_size(outer) > 1
+        made = []
+        for part in [pieces] if inside else [[p] for p in pieces]:
+
+            def body(
+                kernel: KernelGraph, writer: Writer, at: list[Expr],
+                part: list[tuple[int, int]] = part,
+            ) -> None:  # fmt: skip
+                if not inside:
+                    _store_roots(kernel, writer, self.roots, [*at[:-1], at[-1] + part[0][0]])
+                    return
+                for start, end in part:
+                    with writer.loop(kernel.graph.index(end - start), "vector") as i:
+                        _store_roots(kernel, writer, self.roots, [*at, i + start])
+
+            sizes = outer if inside else (*outer, part[0][1] - part[0][0])
+            kernel, writer = self._write(sizes, not inside, body)
+            made.append(self._finish(kernel, writer, sizes))
+        return made
+
+    def _tiled(self, axis: int) -> KernelCommand:
+        """Tiles over one axis and the last: what is read across rows is in cache the next time."""
+        tall, wide = self.domain[axis], self.domain[-1]
+        outer = [*self.domain[:axis], -(-tall // TILE), *self.domain[axis + 1 : -1]]
+
+        def body(kernel: KernelGraph, writer: Writer, at: list[Expr]) -> None:
+            graph = kernel.graph
+            side = graph.index(TILE)
+            top = at[axis] * TILE
+            with writer.loop(graph.index(-(-wide // TILE))) as tile:
+                left = tile * TILE
+                with writer.loop(graph.op("min", side, graph.index(tall) - top)) as i:
+                    count = graph.op("min", side, graph.index(wide) - left)
+                    with writer.loop(count, "vector") as j:
+                        here = [*at, left + j]
+                        here[axis] = top + i
+                        _store_roots(kernel, writer, self.roots, here)
+
+        kernel, writer = self._write(outer, False, body)
+        return self._finish(kernel, writer, outer)
 
 
 def write_rows(context: Context, roots: list[Tensor], group: Group) -> KernelCommand:

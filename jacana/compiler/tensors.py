@@ -1,5 +1,6 @@
 """Tensors under compilation: how one element is computed, and where the whole is if stored."""
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ from jacana.kernel.math.complex import Complex
 from jacana.ops.lowering import Value
 
 
+@functools.cache
 def element_type(dtype: Any) -> str:
     """The kernel type of an element's parts: a complex element is two parts."""
     if dtypes.is_complex(dtype):

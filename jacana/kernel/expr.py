@@ -136,6 +136,7 @@ class Graph:
         self.variables = 0
         # Variable -> exclusive upper bound of its values, all of which are >= 0.
         self.bounds: dict[int, int] = {}
+        self._intervals: dict[int, tuple[int, int] | None] = {}
 
     def _make(
         self, op: str, args: tuple[Expr, ...], data: Any, type: str, key_data: Any = None
@@ -198,6 +199,54 @@ class Graph:
             return None
         return min(a, b - 1) if e.op == "rem" else (a - 1) // (b - 1) + 1
 
+    def interval(self, e: Expr) -> tuple[int, int] | None:
+        """The least and the greatest value of an index expression, where they are known."""
+        if e.op == "const":
+            return e.data, e.data
+        if e.op == "var":
+            bound = self.bounds.get(e.id)
+            return None if bound is None else (0, bound - 1)
+        if e.op not in ("add", "sub", "mul", "min", "max"):
+            bound = self.bound(e)
+            return None if bound is None else (0, bound - 1)
+        if e.id not in self._intervals:
+            self._intervals[e.id] = self._interval(e)
+        return self._intervals[e.id]
+
+    def _interval(self, e: Expr) -> tuple[int, int] | None:
+        a, b = self.interval(e.args[0]), self.interval(e.args[1])
+        if a is None or b is None:
+            return None
+        match e.op:
+            case "add":
+                return a[0] + b[0], a[1] + b[1]
+            case "sub":
+                return a[0] - b[1], a[1] - b[0]
+            case "mul":
+                ends = [x * y for x in a for y in b]
+                return min(ends), max(ends)
+            case "min":
+                return min(a[0], b[0]), min(a[1], b[1])
+        return max(a[0], b[0]), max(a[1], b[1])
+
+    def _fold_order(self, name: str, a: Expr, b: Expr) -> Expr | None:
+        """A comparison, min or max that the intervals of its operands decide."""
+        x, y = self.interval(a), self.interval(b)
+        if x is None or y is None:
+            return None
+        if name in ("min", "max"):
+            if x[1] <= y[0]:
+                return a if name == "min" else b
+            if y[1] <= x[0]:
+                return b if name == "min" else a
+            return None
+        # (holds for all values, holds for none) of a < b and of a <= b; the others negate these.
+        always, never = {
+            "lt": (x[1] < y[0], x[0] >= y[1]), "ge": (x[0] >= y[1], x[1] < y[0]),
+            "le": (x[1] <= y[0], x[0] > y[1]), "gt": (x[0] > y[1], x[1] <= y[0]),
+        }[name]  # fmt: skip
+        return self.const(always, "bool") if always or never else None
+
     def op(self, name: str, *args: "Expr | Number") -> Expr:
         """The operation on expressions of one type; Python numbers are constants of that type."""
         like = next(a for a in reversed(args) if isinstance(a, Expr))
@@ -235,6 +284,8 @@ class Graph:
             return a.args[0] + int(a.args[1].data + b.data)
         if name in ("div", "rem") and b.op == "const" and b.data > 0:
             return self._fold_division(name, a, b.data)
+        if name in ("min", "max", "lt", "le", "gt", "ge"):
+            return self._fold_order(name, a, b)
         return None
 
     def _fold_division(self, name: str, a: Expr, n: int) -> Expr | None:
