@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from jacana import lax as lax, numpy as numpy, tree as tree, tree_util as tree_util
 from jacana.api.callback import pure_callback as pure_callback
 from jacana.api.checkpoint import checkpoint as checkpoint, remat as remat
+from jacana.api.closures import closure_convert as closure_convert
 from jacana.api.custom import (
     custom_gradient as custom_gradient,
     custom_jvp as custom_jvp,
@@ -64,6 +65,7 @@ from jacana.api.settings import (
     threefry_partitionable as threefry_partitionable,
 )
 from jacana.api.vmap import vmap as vmap
+from jacana.core import errors as errors
 from jacana.core.deferred import deferred
 from jacana.core.dtypes import float0 as float0
 from jacana.numpy.array_type import Array as Array
