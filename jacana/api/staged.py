@@ -3,12 +3,59 @@
 from typing import Any
 
 from jacana.api.inspect import ShapeDtypeStruct
+from jacana.compiler.commands import Program
 from jacana.core import tree
 from jacana.core.jaxpr import ClosedJaxpr
+from jacana.core.records import record
 from jacana.core.show import show
 from jacana.runtime import compiling
 from jacana.runtime.array import to_array
 from jacana.runtime.executable import executable_for
+
+
+@record
+class MemoryAnalysis:
+    """Bytes that a program's call takes, by JAX's names; all of them are the host's."""
+
+    argument_size_in_bytes: int
+    output_size_in_bytes: int
+    # Results that are arguments, handed back as they are.
+    alias_size_in_bytes: int
+    temp_size_in_bytes: int
+    generated_code_size_in_bytes: int
+
+    @property
+    def peak_memory_in_bytes(self) -> int:
+        """What is in memory at once: all buffers live until the call ends."""
+        return self.argument_size_in_bytes + self.output_size_in_bytes + self.temp_size_in_bytes
+
+
+def cost_analysis(program: Program) -> dict[str, float]:
+    """Operations and traffic of a program's commands, by JAX's names.
+
+    "flops" are counted in the code that runs, those inside of exp and the like included, whose
+    calls are the "transcendentals". "bytes accessed" counts each buffer once for each command.
+    """
+    cost = compiling.program_cost(program)
+    return {
+        "flops": cost.flops,
+        "transcendentals": cost.calls,
+        "bytes accessed": float(cost.bytes_read + cost.bytes_written),
+        "bytes accessed in": float(cost.bytes_read),
+        "bytes accessed out": float(cost.bytes_written),
+    }
+
+
+def memory_analysis(program: Program) -> MemoryAnalysis:
+    """The sizes of a program's buffers and of its code."""
+    n = len(program.inputs)
+    return MemoryAnalysis(
+        sum(aval.nbytes for aval in program.inputs),
+        sum(aval.nbytes for _, aval in program.computed),
+        sum(aval.nbytes for slot, aval in zip(program.results, program.result_avals) if slot < n),
+        program.arena,
+        compiling.code_size(program),
+    )
 
 
 class Traced:
@@ -43,7 +90,11 @@ class Lowered:
         self.out_info = traced.out_info
 
     def as_text(self, dialect: str | None = None) -> str:
-        """The program as text: its jaxpr, or with dialect "kernel", "llvm" or "asm" its kernels."""
+        """The program as text, in one of four dialects.
+
+        "jaxpr" (None) is the traced program; the others are its kernels: "kernel" in the loop
+        language (kernel/ir.py), "llvm" as LLVM's, "asm" as the machine's assembly.
+        """
         if dialect in (None, "jaxpr"):
             return show(self._traced._jaxpr)
         if dialect not in ("kernel", "llvm", "asm"):
@@ -53,6 +104,10 @@ class Lowered:
         program = compiling.lower(self._traced._jaxpr.jaxpr)
         kernels = {c.key: c.kernel for c in compiling.kernels_of(program.commands)}
         return "\n\n".join(compiling.kernel_text(k, dialect) for k in kernels.values() if k)
+
+    def cost_analysis(self) -> dict[str, float]:
+        """What a call costs: "flops", "transcendentals" and "bytes accessed"."""
+        return cost_analysis(compiling.lower(self._traced._jaxpr.jaxpr))
 
     def compile(self) -> "Compiled":
         return Compiled(self._traced)
@@ -67,6 +122,18 @@ class Compiled:
         self.out_info = traced.out_info
         self._executable = executable_for(traced._jaxpr.jaxpr)
         self._consts = [to_array(c) for c in traced._consts]
+
+    def as_text(self, dialect: str | None = "kernel") -> str:
+        """The program as text: see Lowered.as_text."""
+        return self._traced.lower().as_text(dialect)
+
+    def cost_analysis(self) -> dict[str, float]:
+        """What a call costs: "flops", "transcendentals" and "bytes accessed"."""
+        return self._traced.lower().cost_analysis()
+
+    def memory_analysis(self) -> MemoryAnalysis:
+        """How much memory a call takes."""
+        return memory_analysis(self._executable.program)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, in_tree = tree.flatten((args, kwargs))

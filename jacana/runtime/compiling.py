@@ -10,7 +10,7 @@ import pickle
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jacana.compiler.commands import Command, ControlCommand, HostCommand, KernelCommand, Program
 from jacana.compiler.llvm import native
@@ -22,6 +22,9 @@ from jacana.core.records import record, replace
 from jacana.kernel import ir
 from jacana.kernel.show import show
 from jacana.runtime import cache
+
+if TYPE_CHECKING:
+    from jacana.compiler.cost import Cost
 
 # Smaller programs are lowered faster than they are found.
 _STORED_EQUATIONS = 8
@@ -81,6 +84,23 @@ def kernel_text(kernel: ir.Kernel, dialect: str) -> str:
     return text
 
 
+def program_cost(program: Program) -> "Cost":
+    """What the commands of a program that has its loop code cost."""
+    cost: Cost = importlib.import_module("jacana.compiler.cost").program_cost(program)
+    return cost
+
+
+def code_size(program: Program) -> int:
+    """The bytes of code of a program's kernels."""
+    kernels = {c.key: c.kernel for c in kernels_of(program.commands)}
+    return sum(len(_code(key, kernel)) for key, kernel in kernels.items())
+
+
+def _code(key: bytes, kernel: ir.Kernel | None) -> bytes:
+    with native.compile_lock:
+        return cache.get(key, lambda: compile_kernel(kernel))
+
+
 def compile_kernel(kernel: ir.Kernel | None) -> bytes:
     """The code of a kernel; MissingCode if it is one of a stored program."""
     if kernel is None:
@@ -107,8 +127,7 @@ def _compile_kernels(program: Program, start: float) -> None:
     kernels = {c.key: c.kernel for c in kernels_of(program.commands)}
     bar: Any = None
     for done, (key, kernel) in enumerate(kernels.items()):
-        with native.compile_lock:
-            cache.get(key, lambda kernel=kernel: compile_kernel(kernel))  # type: ignore[misc]
+        _code(key, kernel)
         if bar is None and _shows_progress() and time.perf_counter() - start > _SHOW_PROGRESS_AFTER:
             from tqdm import tqdm
 
