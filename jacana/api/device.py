@@ -124,7 +124,7 @@ def clear_caches() -> None:
 
 
 @contextmanager
-def default_device(device: Any) -> Iterator[None]:
+def default_device(new_val: Any = None) -> Iterator[None]:
     """`with default_device(d):` arrays are made on d: there is one device."""
-    check_device(device)
+    check_device(new_val)
     yield

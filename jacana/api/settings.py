@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from jacana.api import tracebacks
 from jacana.core import config as settings
 from jacana.runtime import number_checks
 
@@ -30,6 +31,8 @@ class ConfigView:
 
 
 config = ConfigView()
+# What traceback_filtering says is asked when an error is shown.
+tracebacks.install()
 
 
 @contextmanager

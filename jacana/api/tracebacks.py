@@ -1,4 +1,4 @@
-"""Tracebacks that show the user's own frames: importing this module installs it for the process.
+"""Tracebacks that show the user's own frames.
 
 `traceback_filtering` off shows jacana's frames too. Programs that print tracebacks in their own way
 call `hide_internal_frames` themselves.
@@ -57,12 +57,12 @@ def show_in_notebook(shell: Any, kind: Any, error: Any, traceback: Any, tb_offse
     return shell.showtraceback((kind, error, error.__traceback__), tb_offset=tb_offset)
 
 
-_print_error = sys.excepthook
+def install() -> None:
+    """From here on errors that end the program are shown without jacana's own frames."""
+    show_error = sys.excepthook
 
+    def show(kind: type[BaseException], error: BaseException, traceback: Any) -> None:
+        hide_internal_frames(error)
+        show_error(kind, error, error.__traceback__)
 
-def _show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-    hide_internal_frames(error)
-    _print_error(kind, error, error.__traceback__)
-
-
-sys.excepthook = _show
+    sys.excepthook = show

@@ -21,6 +21,7 @@ def vmap(
     axis_name: Any = None,
     axis_size: int | None = None,
     spmd_axis_name: Any = None,
+    sum_match: bool = False,
 ) -> Callable[..., Any]:
     """`fun` over one more axis of its arguments and results.
 
@@ -32,6 +33,7 @@ def vmap(
       axis_name: a name for collectives such as lax.psum over the axis.
       axis_size: the size of the axis; needed only where nothing mapped tells it.
       spmd_axis_name: accepted for JAX's sake; it says how to divide the axis between devices.
+      sum_match: accepted for JAX's sake.
 
     >>> import jacana.numpy as jnp
     >>> vmap(jnp.dot)(jnp.ones((2, 3)), jnp.ones((2, 3)))

@@ -20,6 +20,7 @@ from jacana.api import tracebacks
 ELSEWHERE = {
     "jax.ops": "jacana.numpy.segments",
     "jax.core": "jacana.compat.core",
+    "jax.extend": "jacana.compat.extend",
     "jax.extend.core": "jacana.compat.core",
     "jax.config": "jacana.compat.config",
     "jax.typing": "jacana.compat.typing",

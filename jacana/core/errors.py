@@ -8,6 +8,18 @@ if TYPE_CHECKING:
     from jacana.core.trace import Tracer
 
 
+class JAXTypeError(TypeError):
+    """What JAX calls the errors that say how traced values may be used."""
+
+
+class JAXIndexError(IndexError):
+    """The same where an index is at fault."""
+
+
+class JaxRuntimeError(RuntimeError):
+    """A compiled program failed."""
+
+
 def describe(tracer: "Tracer") -> str:
     """The traced value: its type, the arguments it comes from, the user's line that made it."""
     source = tracer.origin()
@@ -39,7 +51,7 @@ class NotAnArrayError(TypeError):
         )
 
 
-class ConcretizationTypeError(TypeError):
+class ConcretizationTypeError(JAXTypeError):
     """A traced value was used where its concrete value is needed.
 
     Inside `jit`, `vmap` and the like arrays have shapes and dtypes but no values yet. Compute with
@@ -92,7 +104,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
         )
 
 
-class TracerIntegerConversionError(TypeError):
+class TracerIntegerConversionError(JAXTypeError):
     """A traced array was used as a Python integer (an index of a list, a shape, range())."""
 
     def __init__(self, tracer: "Tracer", use: str = "The __index__() method"):
@@ -110,7 +122,7 @@ class TracerIntegerConversionError(TypeError):
         )
 
 
-class TracerArrayConversionError(TypeError):
+class TracerArrayConversionError(JAXTypeError):
     """NumPy was asked to make an array of a traced one."""
 
     def __init__(self, tracer: "Tracer"):
@@ -122,7 +134,7 @@ class TracerArrayConversionError(TypeError):
         )
 
 
-class NonConcreteBooleanIndexError(IndexError):
+class NonConcreteBooleanIndexError(JAXIndexError):
     """A boolean mask whose values are traced decided the size of a result."""
 
     def __init__(self, tracer: "Tracer"):
@@ -134,7 +146,7 @@ class NonConcreteBooleanIndexError(IndexError):
         )
 
 
-class UnexpectedTracerError(Exception):
+class UnexpectedTracerError(JAXTypeError):
     """A traced value outlived the function that was traced.
 
     It was stored in a global, an attribute or a list and used later. Return it instead.
@@ -151,5 +163,5 @@ class UnexpectedTracerError(Exception):
         )
 
 
-class KeyReuseError(RuntimeError):
+class KeyReuseError(JAXTypeError):
     """A random key was used twice."""

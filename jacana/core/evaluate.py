@@ -27,11 +27,6 @@ def evaluate_closed(closed: ClosedJaxpr, *args: Any) -> list[Any]:
     return evaluate(closed.jaxpr, closed.consts, args)
 
 
-def jaxpr_as_fun(closed: ClosedJaxpr) -> Any:
-    """The jaxpr as a function of flat arguments to a list."""
-    return lambda *args: evaluate(closed.jaxpr, closed.consts, args)
-
-
 def evaluate_reference(closed: ClosedJaxpr, *args: Any) -> list[Any]:
     """The outputs for NumPy arrays by the primitives' references, whatever the current trace."""
     jaxpr = closed.jaxpr

@@ -116,14 +116,16 @@ def all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
     return False not in (bool(leaf) for leaf in leaves(tree, is_leaf))
 
 
-def transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, tree: Any) -> Any:
+def transpose(
+    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
+) -> Any:
     """A tree of `outer` structure of trees of `inner` structure, the other way round.
 
     >>> transpose(structure([0, 0]), structure({"a": 0}), [{"a": 1}, {"a": 2}])
     {'a': [1, 2]}
     """
     try:
-        columns = flatten_up_to(outer_treedef, tree, "tree")
+        columns = flatten_up_to(outer_treedef, pytree_to_transpose, "tree")
         if inner_treedef is None:
             inner_treedef = structure(columns[0]) if columns else structure(())
         rows = [flatten_up_to(inner_treedef, column, "tree") for column in columns]

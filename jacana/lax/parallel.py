@@ -125,6 +125,7 @@ def all_gather(
     axis_index_groups: Any = None,
     axis: int = 0,
     tiled: bool = False,
+    to: str = "varying",
 ) -> Any:
     """The values of all examples, stacked along a new axis or, tiled, joined along `axis`."""
     _no_groups("all_gather", axis_index_groups)

@@ -182,15 +182,15 @@ maximum = binary("maximum", ops.max, "The larger of x and y; nan if either is.")
 minimum = binary("minimum", ops.min, "The smaller of x and y; nan if either is.")
 
 
-def fmax(x: Any, y: Any, /) -> Any:
+def fmax(x1: Any, x2: Any) -> Any:
     """The larger of x and y, ignoring a nan where the other is a number."""
-    x, y = promote_args("fmax", x, y)
+    x, y = promote_args("fmax", x1, x2)
     return where(logical_or(greater(x, y), isnan(y)), x, y)
 
 
-def fmin(x: Any, y: Any, /) -> Any:
+def fmin(x1: Any, x2: Any) -> Any:
     """The smaller of x and y, ignoring a nan where the other is a number."""
-    x, y = promote_args("fmin", x, y)
+    x, y = promote_args("fmin", x1, x2)
     return where(logical_or(less(x, y), isnan(y)), x, y)
 
 
@@ -317,7 +317,7 @@ def logaddexp2(x: Any, y: Any, /) -> Any:
     return ops.div(logaddexp(ops.mul(x, scale), ops.mul(y, scale)), scale)
 
 
-def i0(x: Any, /) -> Any:
+def i0(x: Any) -> Any:
     """The modified Bessel function of the first kind, of order 0."""
     (x,) = promote_args_inexact("i0", x)
     if kind_of(x) == "complex":
@@ -325,9 +325,9 @@ def i0(x: Any, /) -> Any:
     return ops.mul(ops.exp(ops.abs(x)), ops.bessel_i0e(x))
 
 
-def gcd(x: Any, y: Any, /) -> Any:
+def gcd(x1: Any, x2: Any) -> Any:
     """The greatest common divisor of integers, never negative."""
-    x, y = _integers("gcd", x, y)
+    x, y = _integers("gcd", x1, x2)
     x, y = absolute(x), absolute(y)
     # The remainders fall at least like the Fibonacci numbers: 1.45 steps for each bit.
     for _ in range(int(1.45 * dtypes.bit_width(aval_of(x).dtype)) + 1):
@@ -336,9 +336,9 @@ def gcd(x: Any, y: Any, /) -> Any:
     return x
 
 
-def lcm(x: Any, y: Any, /) -> Any:
+def lcm(x1: Any, x2: Any) -> Any:
     """The least common multiple of integers, never negative; 0 if either is 0."""
-    x, y = _integers("lcm", x, y)
+    x, y = _integers("lcm", x1, x2)
     x, y = absolute(x), absolute(y)
     divisor = gcd(x, y)
     zero = ops.eq(divisor, literal(0, divisor))

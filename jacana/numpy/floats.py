@@ -40,7 +40,7 @@ floor = _rounding("floor", ops.floor, "The largest integer not above x; integers
 ceil = _rounding("ceil", ops.ceil, "The smallest integer not below x; integers stay as they are.")
 
 
-def trunc(x: Any, /) -> Any:
+def trunc(x: Any) -> Any:
     """x rounded toward zero; integers stay as they are."""
     (x,) = promote_args("trunc", x)
     if kind_of(x) in ("bool", "int", "uint"):

@@ -81,7 +81,7 @@ def chisquare_of(key: Any, df: Any, shape: Shape) -> Any:
     return ops.mul(ops.exp(gamma_of(key, jnp.true_divide(df, two), shape, True)), two)
 
 
-def t(key: Any, df: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Student's t numbers of df degrees of freedom."""
     check_key(key, "t")
     dtype = float_dtype(dtype, "t")

@@ -46,9 +46,9 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
     return found if config.current().enable_custom_prng else ops.random_unwrap(found)
 
 
-def key_dtype(impl: Any = None) -> Any:
+def key_dtype(impl_spec: Any = None) -> Any:
     """The dtype of keys of a kind."""
-    return dtypes.KeyDType(tag_of(impl))
+    return dtypes.KeyDType(tag_of(impl_spec))
 
 
 def seed_operand(seed: Any, function: str) -> Any:
