@@ -13,6 +13,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("JACANA_SHARED", ROOT.parent / "shared"))
 SEED = int(os.environ.get("JACANA_TEST_SEED", "1701"))
+# Programs are checked between passes.
+os.environ.setdefault("JAX_ENABLE_CHECKS", "1")
 
 hypothesis.settings.register_profile(
     "fixed", derandomize=True, deadline=None, print_blob=True, database=None

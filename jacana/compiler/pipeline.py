@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from jacana.compiler.passes.flatten import flatten
 from jacana.compiler.passes.transposes import fold_transposes
+from jacana.core import config
+from jacana.core.check import check_jaxpr
 from jacana.core.jaxpr import Jaxpr
 
 Pass = Callable[[Jaxpr], Jaxpr]
@@ -16,11 +18,15 @@ PASSES: list[tuple[str, Pass]] = [
 
 
 def run_passes(jaxpr: Jaxpr, observe: Callable[[str, Jaxpr], None] | None = None) -> Jaxpr:
-    """The jaxpr after all passes; `observe(name, jaxpr)` sees it before them and after each."""
-    if observe:
-        observe("traced", jaxpr)
-    for name, run in PASSES:
-        jaxpr = run(jaxpr)
+    """The jaxpr after all passes; `observe(name, jaxpr)` sees it before them and after each.
+
+    With the option jax_enable_checks, programs that are not well formed raise JaxprTypeError.
+    """
+    checks = config.current().enable_checks
+    for name, run in [("traced", None), *PASSES]:
+        jaxpr = run(jaxpr) if run else jaxpr
+        if checks:
+            check_jaxpr(jaxpr)
         if observe:
             observe(name, jaxpr)
     return jaxpr
