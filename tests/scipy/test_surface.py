@@ -13,6 +13,7 @@ MODULES = {
     "jax.scipy.stats": "jacana.scipy.stats",
     "jax.scipy.signal": "jacana.scipy.signal",
     "jax.scipy.ndimage": "jacana.scipy.ndimage",
+    "jax.scipy.optimize": "jacana.scipy.optimize",
     "jax.image": "jacana.image",
     "jax.ops": "jacana.numpy.segments",
     "jax.flatten_util": "jacana.flatten_util",
