@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         debug as debug,
         experimental as experimental,
         nn as nn,
+        profiler as profiler,
         random as random,
         scipy as scipy,
     )
@@ -93,6 +94,7 @@ __getattr__, __dir__ = deferred(
         "debug",
         "experimental",
         "nn",
+        "profiler",
         "random",
         "scipy",
     ),

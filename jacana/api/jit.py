@@ -19,6 +19,7 @@ from jacana.higher_order.call import bind_jit
 from jacana.runtime.array import Array, to_array
 from jacana.runtime.executable import Executable, executable_for
 from jacana.runtime.number_checks import checking
+from jacana.runtime.recorder import recorded
 from jacana.transforms.batch import named_axes
 
 Ints = int | Iterable[int] | None
@@ -50,7 +51,7 @@ class Entry:
         if self.executable is None:
             with compile_log.compiling(self.name, self.jaxpr.in_avals):
                 jaxpr = self.jaxpr.jaxpr
-                self.executable = checking(executable_for(jaxpr), jaxpr)
+                self.executable = recorded(checking(executable_for(jaxpr), jaxpr), jaxpr, self.name)
             self._const_arrays = [to_array(c) for c in self.consts]
         consts = self._const_arrays
         return self.executable.run(consts + arrays if consts else arrays)

@@ -60,6 +60,9 @@ class Config:
     debug_key_reuse: bool = _option(False, traced=True, help="raise where a key is used twice")
     enable_checks: bool = _option(False, help="check programs between passes")
     check_tracer_leaks: bool = _option(False, help="raise where a traced value outlives its trace")
+    profiling: bool = _option(
+        False, traced=True, help="run programs command by command and record when; see jax.profiler"
+    )
     disable_jit: bool = _option(False, traced=True, help="run jitted functions one op at a time")
     log_compiles: bool = _option(
         False, help="log what is traced and compiled, and how long it took"
