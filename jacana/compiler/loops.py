@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from jacana.compiler.commands import ControlCall, KernelCommand
-from jacana.compiler.nests import divides, finish, store, with_loops
+from jacana.compiler.nests import PARALLEL_WORK, divides, finish, store, with_loops
 from jacana.compiler.registers import (
     MAX_STATE,
     InnerLoop,
@@ -211,7 +211,10 @@ class SmallLoop:
         made = finish(kernel, writer, extent, work * math.prod(domain) if domain else 0.0)
         if made.grain and len([n for n in sizes if n != 1]) == 1:
             # Threads share whole vectors.
-            made = replace(made, grain=-(-made.grain // ir.LANES) * ir.LANES)
+            return replace(made, grain=-(-made.grain // ir.LANES) * ir.LANES)
+        if not domain and (self.holds is not None or work >= PARALLEL_WORK):
+            # What may take long lets other Python threads run: only kernels with a grain do.
+            return replace(made, grain=1)
         return made
 
     def _repeat_each(

@@ -290,6 +290,8 @@ class InnerLoop:
             rank = lane_rank(carry.shape, kernel.domain)
             if any(i.op != "const" for i in index[rank:]):
                 raise NotInRegisters("the result of an inner loop is read at an unknown index")
+            if any(i is not lane for i, lane in zip(index[:rank], kernel.lanes, strict=False)):
+                raise NotInRegisters("an element reads the inner loop of other elements")
             at = 0
             for i, n in zip(index[rank:], carry.shape[rank:], strict=True):
                 at = at * n + int(i.data)

@@ -110,6 +110,8 @@ KERNELS = {
 # These need other elements, memory or libraries.
 COMMANDS = {
     "neighbours": (lambda v: lax.fori_loop(0, 9, lambda i, s: s + jnp.roll(s, 1), v), (M.ravel(),)),
+    "an inner loop's neighbours": (lambda v: lax.fori_loop(
+        0, 3, lambda i, s: lax.fori_loop(0, 3, lambda j, r: r + 1.5, s)[::-1], v), (M.ravel(),)),
     "any element goes on": (lambda v: lax.while_loop(
         lambda s: jnp.any(s < 40), lambda s: s + 1, v), (V,)),
     "any element decides": (lambda v: lax.while_loop(
