@@ -10,7 +10,7 @@ import dataclasses
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin
 
 from jacana.core.inert_options import INERT
 
@@ -97,7 +97,7 @@ class Config:
 _traced_keys: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 FIELDS = {field.name: field for field in dataclasses.fields(Config) if field.init}
 TRACED = tuple(name for name, field in FIELDS.items() if field.metadata["traced"])
-_TYPES: dict[str, Any] = get_type_hints(Config)
+_TYPES: dict[str, Any] = Config.__annotations__
 
 _TRUE = ("1", "true", "t", "yes", "y", "on")
 _FALSE = ("0", "false", "f", "no", "n", "off")

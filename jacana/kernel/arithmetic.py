@@ -9,12 +9,11 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from numpy.typing import NDArray
 
 from jacana.kernel import ir
 from jacana.kernel.build import scalar_bits
 
-Array = NDArray[Any]
+Array = np.ndarray[Any, Any]
 
 DTYPES: dict[str, np.dtype[Any]] = {
     "bool": np.dtype(np.bool_), "int4": np.dtype(np.int8), "uint4": np.dtype(np.uint8),

@@ -12,13 +12,13 @@ from jacana.numpy.promotion import as_array, broadcast_shape, broadcast_to, norm
 Dimensions = list[tuple[str, ...]]
 
 _CORE = r"\((?:\w+(?:,\w+)*)?\)"
-_SIGNATURE = re.compile(rf"^(?:{_CORE}(?:,{_CORE})*)?->{_CORE}(?:,{_CORE})*$")
+_SIGNATURE = rf"^(?:{_CORE}(?:,{_CORE})*)?->{_CORE}(?:,{_CORE})*$"
 
 
 def parse_signature(signature: str) -> tuple[Dimensions, Dimensions]:
     """The names of the core axes of each input and output of "(n,m),(m)->(n)"."""
     text = re.sub(r"\s+", "", signature)
-    if not _SIGNATURE.match(text):
+    if not re.match(_SIGNATURE, text):
         raise ValueError(f"not a valid gufunc signature: {signature}")
     made = []
     for side in text.split("->"):
