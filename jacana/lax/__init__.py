@@ -119,6 +119,7 @@ from jacana.lax.gather import (
     scatter_mul as scatter_mul,
     scatter_sub as scatter_sub,
 )
+from jacana.lax.linear_solve import custom_linear_solve as custom_linear_solve
 from jacana.lax.modes import (
     AccuracyMode as AccuracyMode,
     RoundingMethod as RoundingMethod,

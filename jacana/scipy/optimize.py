@@ -168,7 +168,7 @@ def line_search(
     """A step along the direction; its point is `low`, of step zero if none gave a decrease."""
     start = Point(jnp.zeros_like(at.value), at.value, at.gradient @ direction)
     # Values that differ by rounding alone are equal.
-    slack = 4 * jnp.finfo(dtypes.real_dtype(at.value.dtype)).eps * jnp.abs(at.value)
+    slack = 4 * float(dtypes.finfo(at.value.dtype).eps) * jnp.abs(at.value)
 
     def advance(search: Search) -> Search:
         low, high, step = search.low, search.high, search.trial

@@ -14,6 +14,7 @@ MODULES = {
     "jax.scipy.signal": "jacana.scipy.signal",
     "jax.scipy.ndimage": "jacana.scipy.ndimage",
     "jax.scipy.optimize": "jacana.scipy.optimize",
+    "jax.scipy.sparse.linalg": "jacana.scipy.sparse.linalg",
     "jax.image": "jacana.image",
     "jax.ops": "jacana.numpy.segments",
     "jax.flatten_util": "jacana.flatten_util",
