@@ -77,6 +77,9 @@ from jacana.core.dtypes import float0 as float0
 from jacana.numpy.array_type import Array as Array
 from jacana.runtime.device import Device as Device
 
+# To the oldest generation with all of it, or the next small collection would go through it.
+_gc.freeze()
+_gc.unfreeze()
 if _was_collecting:
     _gc.enable()
 
