@@ -145,12 +145,15 @@ class Scan(Primitive):
             reverse=not reverse, unroll=unroll,
         )  # fmt: skip
         k = len(start)
-        of_consts, of_carry, of_xs = iter(found[:k]), iter(found[k : k + m]), iter(found[k + m :])
-        sources = [of_consts] * n + [of_carry] * m + [of_xs] * (len(xs) - n - m)
+        # Every part of the carry has a cotangent, of consts and slices only the linear ones.
+        of_consts, of_xs = iter(found[:k]), iter(found[k + m :])
         return [
-            next(source) if is_linear else None
-            for source, is_linear in zip(sources, linear, strict=True)
-        ]
+            None if not is_linear
+            else next(of_consts) if i < n
+            else found[k + i - n] if i < n + m
+            else next(of_xs)
+            for i, is_linear in enumerate(linear)
+        ]  # fmt: skip
 
     def batch_rule(
         self, trace: BatchTrace, values: list[Any], axes: list[Any], params: dict[str, Any]

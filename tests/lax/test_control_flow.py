@@ -206,3 +206,25 @@ def test_inner_loop_as_long_as_the_outer_counter_says(shape):
             wanted = wanted * np.float32(0.5) + np.float32(j)
     np.testing.assert_array_equal(vmap(f)(x), wanted)
     np.testing.assert_array_equal(f(x), wanted)
+
+
+def test_gradient_in_one_part_of_the_carry():
+    def last(q, v):
+        def step(carry, _):
+            q, v = carry
+            q = q + 0.1 * v
+            return (q, v + 0.1 * jnp.sin(q)), None
+
+        return lax.scan(step, (q, v), None, length=3)[0]
+
+    def loop(q, v):
+        for _ in range(3):
+            q = q + 0.1 * v
+            v = v + 0.1 * jnp.sin(q)
+        return q, v
+
+    for argnum in (0, 1):
+        for out in (0, 1):
+            found = jacana.grad(lambda q, v: last(q, v)[out], argnum)(1.0, 2.0)
+            expected = jacana.grad(lambda q, v: loop(q, v)[out], argnum)(1.0, 2.0)
+            assert abs(found - expected) < 1e-6
