@@ -28,6 +28,8 @@ from jacana.ops.lowering import Value
 
 # Work (in vector operations) that is worth a second thread.
 PARALLEL_WORK = 400_000
+# A last axis up to this is written out, if the axis before it is at least that long.
+NARROW, NARROW_LENGTH = 8, 64
 # A reduction at least this long runs its own lanes; a shorter one runs once per lane of its loop.
 LONG_FOLD = 16
 
@@ -140,6 +142,8 @@ class Nest:
             index[:] = at
             _store_roots(kernel, writer, self.roots, at)
 
+        if self.vector and is_narrow(self.domain) and len(self.roots) <= NARROW:
+            return [self._across()]
         kernel, writer = self._write(self.domain, self.vector, body)
         if self.vector and self.domain and self.domain[-1] > 1:
             cuts = breaks(kernel.graph, index[-1], self.domain[-1])
@@ -149,6 +153,17 @@ class Nest:
             if axis is not None and group_size(self.domain) >= TILED_SIZE:
                 return [self._tiled(axis)]
         return [self._finish(kernel, writer, self.domain)]
+
+    def _across(self) -> KernelCommand:
+        """Vectors along the last axis but one; an iteration stores the few elements behind it."""
+
+        def body(kernel: KernelGraph, writer: Writer, at: list[Expr]) -> None:
+            last = [kernel.graph.index(k) for k in range(self.domain[-1])]
+            _store_roots(kernel, writer, self.roots, *[[*at, k] for k in last])
+
+        sizes = self.domain[:-1]
+        kernel, writer = self._write(sizes, True, body)
+        return self._finish(kernel, writer, sizes)
 
     def _cut(self, ends: list[int]) -> list[KernelCommand]:
         """The last axis in segments: of several loops in one kernel, or of one kernel each."""
@@ -243,17 +258,24 @@ def group_size(domain: Sequence[int]) -> int:
 
 
 def _store_roots(
-    kernel: KernelGraph, writer: Writer, roots: list[Tensor], index: Sequence[Expr]
+    kernel: KernelGraph, writer: Writer, roots: list[Tensor], *places: Sequence[Expr]
 ) -> None:
-    at = tuple(index)
-    # Operands first: a root that another root reads is then in a register.
+    """Store the roots' elements at the places, all of which are computed before."""
     values = []
-    for t in sorted(roots, key=lambda t: t.id):
-        value = kernel.compute(t, at)
-        kernel.remember(t, at, value)
-        values.append((t, value))
-    for t, value in values:
+    for index in places:
+        at = tuple(index)
+        # Operands first: a root that another root reads is then in a register.
+        for t in sorted(roots, key=lambda t: t.id):
+            value = kernel.compute(t, at)
+            kernel.remember(t, at, value)
+            values.append((t, at, value))
+    for t, at, value in values:
         store(kernel, writer, t, at, value)
+
+
+def is_narrow(domain: Sequence[int]) -> bool:
+    """Whether the last axis fills no vector, and the one before it many."""
+    return len(domain) > 1 and 1 < domain[-1] <= NARROW and domain[-2] >= NARROW_LENGTH
 
 
 def with_loops(

@@ -28,6 +28,12 @@ TILED = {
     "all axes": (lambda m, x: x.transpose(2, 1, 0) - 1, CUBE),
     "first axes stay": (lambda m, x: x.transpose(1, 0, 2) - 1, CUBE),
 }
+NARROW = {
+    "points": (lambda m, x: x / x.max(axis=-1, keepdims=True), A[:, 1:148].reshape(-1, 3)),
+    "columns": (lambda m, x: x.T * 2, A[:5]),
+    "images": (lambda m, x: x - x.min(axis=-1, keepdims=True), A[:131, :149].reshape(-1, 149, 1)
+               + np.arange(4, dtype=np.float32)),
+}  # fmt: skip
 
 
 def kernels(function, x):
@@ -38,9 +44,9 @@ def kernels(function, x):
     return made.commands
 
 
-@pytest.mark.parametrize("name", [*CUT, *TILED])
+@pytest.mark.parametrize("name", [*CUT, *TILED, *NARROW])
 def test_values(name):
-    function, x = (CUT | TILED)[name]
+    function, x = (CUT | TILED | NARROW)[name]
     kernels(lambda x: function(jnp, x), x)
     found = jacana.jit(lambda x: function(jnp, x))(x)
     np.testing.assert_array_equal(np.asarray(found), function(np, x))
