@@ -136,5 +136,4 @@ def processor_key() -> str:
 
 
 runtime = Library("runtime")
-copies = Library("copies")
 sorting = Library("sorting")

@@ -28,7 +28,7 @@ _LAPACK = {**native_factorizations.FUNCTIONS, **native_spectral.FUNCTIONS}
 
 
 def make_image(name: str) -> bytes:
-    """The image of a library: "runtime", "copies", "sorting", "gemm <dtype>", "lu <dtype>" ..."""
+    """The image of a library: "runtime", "sorting", "gemm <dtype>", "lu <dtype>" ..."""
     module = Module()
     define(module, name)
     return native_link.link(compile_object(module.text()))
@@ -39,8 +39,6 @@ def define(module: Module, name: str) -> None:
     kind, _, dtype = name.partition(" ")
     if kind == "runtime":
         define_runtime(module, thread_system())
-    elif kind == "copies":
-        native_copy.define_strided(module)
     elif kind == "sorting":
         native_sort.define(module)
     elif kind == "gemm":

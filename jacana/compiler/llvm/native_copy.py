@@ -1,6 +1,6 @@
-"""Native functions that move elements: copy, fill, strided copies of any rank, as LLVM IR."""
+"""Native functions that move elements: copy, fill, and planes for what calls them, as LLVM IR."""
 
-from jacana.compiler.llvm.native_layout import MAX_RANK, SIZES
+from jacana.compiler.llvm.native_layout import SIZES
 from jacana.compiler.llvm.native_text import Module, Value, Writer
 
 # Elements along each side of the squares that a transposition works through in cache.
@@ -13,14 +13,6 @@ def define(module: Module) -> None:
     _define_copy(module)
     for size in SIZES:
         _define_fill(module, size)
-
-
-def define_strided(module: Module) -> None:
-    """Write strided_copy_<size> into a module."""
-    module.external("memcpy", "ptr", "ptr, ptr, i64")
-    for size in SIZES:
-        define_plane(module, size)
-        _define_strided_copy(module, size)
 
 
 def _define_copy(module: Module) -> None:
@@ -90,63 +82,3 @@ def _copy_line(
 def _align(type_: str) -> int:
     """Alignment of an element; complex128 has that of a double."""
     return min(int(type_[1:]) // 8, 8)
-
-
-def _define_strided_copy(module: Module, size: int) -> None:
-    """bufs [from, to]; params [rank >= 2, offsets of from and to, then for each axis its extent and
-    strides of from and to], in elements; the range is of the first axis.
-    """
-    type_ = f"i{8 * size}"
-    with module.function(f"strided_copy_{size}", "i64", "ptr", "ptr", "i64", "i64") as (f, p):
-        bufs, params, begin, end = p
-        rank, axes = params.load("i64"), params.item("i64", 3)
-        source = bufs.load("ptr", 0).item(type_, params.load("i64", 1))
-        target = bufs.load("ptr", 1).item(type_, params.load("i64", 2))
-        source = source.item(type_, begin * axes.load("i64", 1))
-        target = target.item(type_, begin * axes.load("i64", 2))
-        # The first axis is walked through the range given, the others through their extents.
-        extents = f.array("i64", MAX_RANK)
-        with f.count(0, rank) as axis:
-            extents.store(axes.load("i64", axis * 3), axis)
-        extents.store(end - begin)
-        plane = axes.item("i64", (rank - 2) * 3)
-        rows, columns = extents.load("i64", rank - 2), extents.load("i64", rank - 1)
-        steps = [plane.load("i64", i) for i in (1, 4, 2, 5)]
-        index = f.array("i64", MAX_RANK)
-        with f.count(0, MAX_RANK) as axis:
-            index.store(f.i64(0), axis)
-        at_source, at_target = f.variable("i64", 0), f.variable("i64", 0)
-        with f.when((rows <= 0) | (columns <= 0)):
-            f.ret(0)
-        with f.forever():
-            start, to = source.item(type_, at_source.value), target.item(type_, at_target.value)
-            f.call("void", f"plane_{size}", start, to, rows, columns, *steps)
-            _advance(f, axes, extents, index, rank, at_source.slot, at_target.slot)
-
-
-def _advance(
-    f: Writer,
-    axes: Value,
-    extents: Value,
-    index: Value,
-    rank: Value,
-    at_source: Value,
-    at_target: Value,
-) -> None:
-    """Count the outer axes' indices up like an odometer; return from the function at the end."""
-    axis = f.variable("i64", rank - 3)
-    with f.forever() as carry:
-        with f.when(axis.value < 0):
-            f.ret(0)
-        number = axis.value
-        count = index.load("i64", number) + 1
-        extent = extents.load("i64", number)
-        full = count >= extent
-        # A full wheel goes back to zero: forward by one step less the whole extent.
-        steps = full.choose(f.i64(1) - extent, 1)
-        for place, which in ((at_source, 1), (at_target, 2)):
-            stride = axes.load("i64", number * 3 + which)
-            place.store(place.load("i64") + stride * steps)
-        index.store(full.choose(f.i64(0), count), number)
-        carry.leave_if(full.eq(0))
-        axis.set(number - 1)

@@ -11,9 +11,8 @@ WRONG_FRAME = -1
 LARGEST = 1 << 46
 CLASSES = 160
 
-# Bytes of the elements that strided copies know, and how many axes they can walk.
+# Bytes of the elements that fills know.
 SIZES = (1, 2, 4, 8, 16)
-MAX_RANK = 8
 
 # Words of an Array after its head. The owner is a buffer object, or 1 + 2 * the size class of a
 # block of the pool that is the Array's own; `weak`, `previous` and `next` are for the type's use.
