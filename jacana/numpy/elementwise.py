@@ -100,7 +100,7 @@ def floor_divide(x: Any, y: Any, /) -> Any:
 def remainder(x: Any, y: Any, /) -> Any:
     """x - y * floor(x / y): the remainder with the sign of y."""
     x, y = promote_args_numeric("remainder", x, y)
-    r = ops.rem(x, y)
+    r = _rem(x, y)
     if kind_of(x) in ("uint", "bool"):
         return r
     zero = literal(0, x)
@@ -114,7 +114,16 @@ mod = remainder
 def fmod(x: Any, y: Any, /) -> Any:
     """The remainder of x / y with the sign of x."""
     x, y = promote_args_numeric("fmod", x, y)
-    return ops.rem(x, y)
+    return _rem(x, y)
+
+
+def _rem(x: Any, y: Any) -> Any:
+    """The remainder with the sign of x; integers modulo 0 are 0, as in NumPy."""
+    r = ops.rem(x, y)
+    if kind_of(x) == "float":
+        return r
+    zero = literal(0, x)
+    return where(ops.eq(y, zero), zero, r)
 
 
 def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
