@@ -97,3 +97,30 @@ def test_wide_keys_where_64_bits_are_off():
     found = lax.sort((np.round(x), y), num_keys=2)
     params = {"dimension": 0, "is_stable": True, "num_keys": 2}
     assert_same(found, ops.sort.reference(np.round(x), y, **params))
+
+
+@pytest.mark.parametrize("spread", [0, 3, 1000, 1 << 40, 1 << 62])
+@pytest.mark.parametrize("ties", [1, 20, 3000])
+def test_long_rows_of_wide_keys(spread, ties):
+    """Keys that differ in few bits or in all, and runs that share the upper ones."""
+    rng = np.random.default_rng(ties)
+    high = rng.integers(-spread, spread + 1, 50_000 // ties + 1).repeat(ties)[:50_000]
+    x = high + rng.integers(0, 5, high.size) * (ties > 1)
+    rng.shuffle(x)
+    with config.override(enable_x64=True):
+        np.testing.assert_array_equal(lax.sort(x), np.sort(x))
+        index = np.arange(x.size)
+        order = lax.sort_key_val(x, index)[1]
+        np.testing.assert_array_equal(order, np.argsort(x, kind="stable"))
+        floats = x.astype("float64") / 3
+        order = lax.sort_key_val(floats, index)[1]
+        np.testing.assert_array_equal(order, np.argsort(floats, kind="stable"))
+
+
+def test_nearly_all_keys_share_the_upper_bits():
+    x = np.random.default_rng(0).integers(0, 1 << 30, 40_000)
+    x[123] = 1 << 62
+    with config.override(enable_x64=True):
+        np.testing.assert_array_equal(lax.sort(x), np.sort(x))
+        order = lax.sort_key_val(x, np.arange(x.size))[1]
+        np.testing.assert_array_equal(order, np.argsort(x, kind="stable"))

@@ -4,12 +4,14 @@ An entry is a key, or a key with its position in the low 32 bits, which makes en
 every order of them stable. Short rows are merged; long ones are sorted by digits, lowest first.
 """
 
+from jacana.compiler.llvm import native_sort_wide
+from jacana.compiler.llvm.native_sort_wide import below
 from jacana.compiler.llvm.native_text import Module, Value, Writer
 
 # Entries that are put in order one by one before runs are merged.
 RUN = 16
-# Rows up to SHORT are merged, those up to LONG sorted by digits of 8 bits. Longer ones have digits
-# of 11 bits where keys have 32, and are else merged from pieces of LONG entries.
+# Rows up to SHORT are merged, those up to LONG sorted by digits of 8 bits, longer ones of 11 bits;
+# for keys of 64 bits see native_sort_wide, whose ties may be merged from pieces of LONG entries.
 SHORT, LONG = 192, 1 << 14
 # Bits of an entry that hold its position.
 POSITION = 32
@@ -18,6 +20,9 @@ POSITION = 32
 def define(module: Module) -> None:
     """Write sort_values_<bits>, sort_order_<bits> and top_order_<bits> for 32 and 64 bits."""
     module.external("memcpy", "ptr", "ptr, ptr, i64")
+    native_sort_wide.declare(module)
+    native_sort_wide.define_values(module)
+    native_sort_wide.define_order(module)
     for bits in (32, 64, 96):
         _define_merge(module, bits)
     for bits in (32, 64):
@@ -31,11 +36,6 @@ def define(module: Module) -> None:
 def _entry(bits: int) -> str:
     """The integer type that holds so many bits."""
     return "i128" if bits > 64 else f"i{bits}"
-
-
-def below(f: Writer, left: Value, right: Value) -> Value:
-    """left < right, unsigned."""
-    return f.emit(f"icmp ult {left.type} {left.text}, {right.text}", "i1")
 
 
 def widened(f: Writer, value: Value, type_: str) -> Value:
@@ -59,20 +59,28 @@ def _define_sorter(module: Module, bits: int, first: int) -> None:
 
     Entries are keys of so many bits, which begin at bit `first`.
     """
+    key = f"{bits}_{first}"
+    kinds = ("ptr", "ptr", "i64")
     _define_radix(module, bits, first, 8)
     if bits == 32:
         _define_radix(module, bits, first, 11)
-    name, key = f"sorted_{bits}_{first}", f"{bits}_{first}"
-    with module.function(name, "ptr", "ptr", "ptr", "i64", inside=True) as (f, p):
-        with f.when(p[2] <= SHORT):
-            f.ret(f.call("ptr", f"merge_{bits + first}", *p))
-        with f.when(p[2] <= LONG):
-            f.ret(f.call("ptr", f"radix8_{key}", *p))
-        if bits == 32:
-            f.ret(f.call("ptr", f"radix11_{key}", *p))
-        else:
+    else:
+        with module.function(f"by_pieces_{key}", "ptr", *kinds, inside=True) as (f, p):
+            _sort_short(f, bits, first, p)
             _sort_pieces(f, key, _entry(bits + first), p)
             f.ret(f.call("ptr", f"join_{bits + first}", *p, f.i64(LONG)))
+    with module.function(f"sorted_{key}", "ptr", *kinds, inside=True) as (f, p):
+        _sort_short(f, bits, first, p)
+        long = {"64_0": "wide_values", "64_32": "by_pieces_64_32"}.get(key, f"radix11_{key}")
+        f.ret(f.call("ptr", long, *p))
+
+
+def _sort_short(f: Writer, bits: int, first: int, p: tuple[Value, ...]) -> None:
+    """Sort up to LONG entries, and return where they are."""
+    with f.when(p[2] <= SHORT):
+        f.ret(f.call("ptr", f"merge_{bits + first}", *p))
+    with f.when(p[2] <= LONG):
+        f.ret(f.call("ptr", f"radix8_{bits}_{first}", *p))
 
 
 def _sort_pieces(f: Writer, key: str, type_: str, p: tuple[Value, ...]) -> None:
@@ -294,18 +302,25 @@ def _write_order(f: Writer, type_: str, entries: Value, out: Value, n: Value) ->
 
 def _define_order(module: Module, bits: int) -> None:
     """bufs [keys, order, scratch, scratch]; params [n]; a range of rows: positions in order."""
-    key_type, type_ = _entry(bits), _entry(bits + POSITION)
+    key_type = _entry(bits)
+    type_ = _entry(bits + POSITION)
+    with module.function(f"order_{bits}", "void", *["ptr"] * 4, "i64", inside=True) as (f, p):
+        keys, order, a, b, n = p
+        if bits == 64:
+            with f.when(n > LONG), f.when(f.call("i64", "wide_order", *p).ne(0)):
+                f.ret()
+        with f.count(0, n) as i:
+            a.store(entry_of(f, keys.load(key_type, i), i, type_), i)
+        found = f.call("ptr", f"sorted_{bits}_{POSITION}", a, b, n)
+        _write_order(f, type_, found, order, n)
     with module.function(f"sort_order_{bits}", "i64", "ptr", "ptr", "i64", "i64") as (f, p):
         bufs, params, begin, end = p
         n = params.load("i64")
-        a = bufs.load("ptr", 2).item(type_, begin * n)
-        b = bufs.load("ptr", 3).item(type_, begin * n)
+        scratch = [bufs.load("ptr", k).item(type_, begin * n) for k in (2, 3)]
         with f.count(begin, end) as row:
             keys = bufs.load("ptr", 0).item(key_type, row * n)
-            with f.count(0, n) as i:
-                a.store(entry_of(f, keys.load(key_type, i), i, type_), i)
-            found = f.call("ptr", f"sorted_{bits}_{POSITION}", a, b, n)
-            _write_order(f, type_, found, bufs.load("ptr", 1).item("i32", row * n), n)
+            order = bufs.load("ptr", 1).item("i32", row * n)
+            f.call("void", f"order_{bits}", keys, order, *scratch, n)
         f.ret(0)
 
 
