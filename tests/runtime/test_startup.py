@@ -67,3 +67,23 @@ def test_a_stored_program_is_not_lowered(tmp_path: Path) -> None:
     second, _ = run(code + "compiling._stored = lambda key: None\nprint(float(jacana.jit(f)"
                     "(jnp.arange(50.0))))", tmp_path)  # fmt: skip
     assert second.split()[0] == second.split()[2] == first.split()[0]
+
+
+def cpu_seconds(code: str) -> float:
+    """The least processor time of a process that runs the code, of three."""
+    resource = pytest.importorskip("resource")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    spent = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(spent)
+
+
+def test_the_import_costs_little_more_than_numpys() -> None:
+    # The aim is 60 ms on a quiet machine, where NumPy takes as much; this holds under load.
+    cpu_seconds("import jacana")
+    assert cpu_seconds("import jacana") < 2.5 * cpu_seconds("import numpy") + 0.05
