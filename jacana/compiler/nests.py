@@ -24,6 +24,7 @@ from jacana.kernel.build import Writer
 from jacana.kernel.expr import Expr
 from jacana.kernel.math.complex import Complex
 from jacana.kernel.show import structural_key
+from jacana.kernel.structure import bodies
 from jacana.ops.lowering import Value
 
 # Work (in vector operations) that is worth a second thread.
@@ -313,13 +314,13 @@ def has_long_row_fold(members: Sequence[Tensor], domain: tuple[int, ...]) -> boo
 
 def divides(writer: Writer) -> bool:
     """Whether any statement divides indices."""
-    todo: list[Any] = list(writer.blocks[0].statements)
+    todo = list(writer.blocks[0].statements)
     while todo:
         s = todo.pop()
         if isinstance(s, ir.Let) and s.operation in ("div", "rem") and s.var.type == "index":
             return True
-        for part in ("body", "combine_body"):
-            todo += getattr(s, part, ())
+        for body in bodies(s):
+            todo += body
     return False
 
 

@@ -343,7 +343,29 @@ class Scatter(ScatterFamily):
         return ops.eq(own, slices_met(numbers, indices, shape, params, -1))
 
 
-class ScatterAdd(ScatterFamily):
+class ScatterSum(ScatterFamily):
+    """x with updates, or their negatives, added to its elements."""
+
+    subtracts = False
+
+    def jvp(
+        self, i: int, t: Any, out: Any, x: Any, indices: Any, updates: Any, **params: Any
+    ) -> Any:
+        params = self.completed(params)
+        if i == 0:
+            return t
+        return self(zeros(np.shape(x), t.dtype), indices, t, **params)
+
+    def transpose(self, ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
+        params = self.completed(params)
+        ct_updates = None
+        if is_linear(updates):
+            ct_updates = slices_met(ct, indices, np.shape(updates), params, 0)
+            ct_updates = ops.neg(ct_updates) if self.subtracts else ct_updates
+        return [ct if is_linear(x) else None, None, ct_updates]
+
+
+class ScatterAdd(ScatterSum):
     """x with updates added to its elements."""
 
     name = "scatter-add"
@@ -360,26 +382,12 @@ class ScatterAdd(ScatterFamily):
             return element | b  # type: ignore[no-any-return]
         return element + b  # type: ignore[no-any-return]
 
-    def jvp(
-        self, i: int, t: Any, out: Any, x: Any, indices: Any, updates: Any, **params: Any
-    ) -> Any:
-        params = self.completed(params)
-        if i == 0:
-            return t
-        return self(zeros(np.shape(x), t.dtype), indices, t, **params)
 
-    def transpose(self, ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
-        params = self.completed(params)
-        ct_updates = None
-        if is_linear(updates):
-            ct_updates = slices_met(ct, indices, np.shape(updates), params, 0)
-        return [ct if is_linear(x) else None, None, ct_updates]
-
-
-class ScatterSub(ScatterFamily):
+class ScatterSub(ScatterSum):
     """x with updates subtracted from its elements."""
 
     name = "scatter-sub"
+    subtracts = True
 
     def scalar(self, a: Any, b: Any) -> Any:
         return ops.sub(a, b)
@@ -389,21 +397,6 @@ class ScatterSub(ScatterFamily):
 
     def combine(self, build: Build, a: Any, b: Any) -> Value:
         return a.load() - b  # type: ignore[no-any-return]
-
-    def jvp(
-        self, i: int, t: Any, out: Any, x: Any, indices: Any, updates: Any, **params: Any
-    ) -> Any:
-        params = self.completed(params)
-        if i == 0:
-            return t
-        return self(zeros(np.shape(x), t.dtype), indices, t, **params)
-
-    def transpose(self, ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
-        params = self.completed(params)
-        ct_updates = None
-        if is_linear(updates):
-            ct_updates = ops.neg(slices_met(ct, indices, np.shape(updates), params, 0))
-        return [ct if is_linear(x) else None, None, ct_updates]
 
 
 class ScatterMul(ScatterFamily):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from jacana.kernel import ir
+from jacana.kernel.structure import bodies, callees
 
 
 def can_vectorise(statements: Sequence[ir.Statement], varying: set[int]) -> bool:
@@ -67,7 +68,7 @@ def body_size(statements: Sequence[ir.Statement]) -> int:
     A reduction counts as many more for the steps that fold its partial results.
     """
     folds = sum(isinstance(s, ir.Reduce) for s in statements) * ir.LANES
-    inside = sum(body_size(part) for s in statements for part in _parts(s))
+    inside = sum(body_size(part) for s in statements for part in bodies(s))
     return len(statements) + folds + inside
 
 
@@ -76,28 +77,15 @@ def calls_size(statements: Sequence[ir.Statement]) -> int:
     return _calls_size(statements, {})
 
 
-def _parts(s: ir.Statement) -> tuple[tuple[ir.Statement, ...], ...]:
-    match s:
-        case ir.For():
-            return (s.body,)
-        case ir.If():
-            return (s.then, s.orelse)
-        case ir.While():
-            return (s.cond_body, s.body)
-        case ir.Reduce():
-            return (s.body, s.combine_body)
-    return ()
-
-
 def _calls_size(statements: Iterable[ir.Statement], known: dict[ir.Function, int]) -> int:
     total = 0
     for s in statements:
-        for function in _functions(s):
+        for function in callees(s):
             if function not in known:
                 inner = _calls_size(function.body, known)
                 known[function] = body_size(function.body) + inner
             total += known[function]
-        for part in _parts(s):
+        for part in bodies(s):
             total += _calls_size(part, known)
     return total
 
@@ -110,14 +98,3 @@ def needs_mask(function: ir.Function) -> bool:
         if isinstance(s, ir.Call) and needs_mask(s.function):
             return True
     return False
-
-
-def _functions(s: ir.Statement) -> tuple[ir.Function, ...]:
-    match s:
-        case ir.Call():
-            return (s.function,)
-        case ir.Branch():
-            return (s.then, s.orelse)
-        case ir.Iterate():
-            return (s.cond, s.step)
-    return ()
