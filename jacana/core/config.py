@@ -9,6 +9,7 @@ import contextvars
 import dataclasses
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, get_args, get_origin
 
@@ -52,12 +53,9 @@ class Config:
     high_dynamic_range_gumbel: bool = _option(
         False, traced=True, help="Gumbel samples with longer tails"
     )
-    softmax_custom_jvp: bool = _option(
-        False, traced=True, help="differentiate softmax by its own formula"
-    )
     debug_nans: bool = _option(False, traced=True, help="raise where a result has a nan")
     debug_infs: bool = _option(False, traced=True, help="raise where a result has an infinity")
-    debug_key_reuse: bool = _option(False, traced=True, help="raise where a key is used twice")
+    debug_key_reuse: bool = _option(False, help="not there yet; meant to raise for reused keys")
     enable_checks: bool = _option(False, help="check programs between passes")
     check_tracer_leaks: bool = _option(False, help="raise where a traced value outlives its trace")
     profiling: bool = _option(
@@ -78,9 +76,6 @@ class Config:
     num_threads: int = _option(0, help="threads of parallel kernels; 0: one for each core")
     traceback_filtering: Literal["auto", "off", "tracebackhide", "remove_frames"] = _option(
         "auto", help="off: tracebacks show jacana's own frames"
-    )
-    tracer_error_num_traceback_frames: int = _option(
-        5, help="frames of the user's code shown for a leaked value"
     )
     inert: tuple[tuple[str, Any], ...] = _option(
         (), help="values given to JAX's options that mean nothing here"
@@ -116,6 +111,11 @@ def _choices(type_: Any) -> tuple[Any, ...]:
 def _checked(name: str, value: Any) -> Any:
     """The value as the field keeps it, or a ValueError that says what it may be."""
     type_ = _TYPES[name]
+    if name == "debug_key_reuse" and value:
+        warnings.warn(
+            "jax_debug_key_reuse has no effect yet: a random key that is used twice is not noticed",
+            stacklevel=3,
+        )
     if type_ is bool:
         if isinstance(value, bool) or value in (0, 1):
             return bool(value)

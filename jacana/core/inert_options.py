@@ -19,6 +19,8 @@ INERT: dict[str, Any] = {
     "jax_threefry_gpu_kernel_lowering": False,
     "jax_use_shardy_partitioner": True,
     "jax_use_direct_linearize": True,
+    "jax_softmax_custom_jvp": True,
+    "jax_tracer_error_num_traceback_frames": 5,
     "jax_use_simplified_jaxpr_constants": False,
     "jax_use_magma": "auto",
     "jax_bcoo_cusparse_lowering": False,

@@ -30,6 +30,11 @@ def test_update_by_jax_name():
     assert read("jax_platform_name") == "cpu"
 
 
+def test_what_is_not_there_yet_says_so():
+    with pytest.warns(UserWarning, match="jax_debug_key_reuse has no effect yet"):
+        update("jax_debug_key_reuse", True)
+
+
 def test_frozen_and_interned():
     with pytest.raises(dataclasses.FrozenInstanceError):
         current().enable_x64 = True
