@@ -21,6 +21,10 @@ def breaks(graph: Graph, variable: Expr, extent: int) -> list[int]:
     """Positions along an axis where a comparison of its index changes, if they are few."""
     found = set()
     for e in list(graph.table.values()):
+        if e.op in ("div", "rem") and e.args[0] is variable and e.args[1].op == "const":
+            n = int(e.args[1].data)
+            if n > 0 and extent // n <= MAX_BREAKS + 1:
+                found.update(range(n, extent, n))
         if e.op not in ("lt", "le", "gt", "ge") or e.args[0].type != "index":
             continue
         shift = offset(e.args[0], variable)

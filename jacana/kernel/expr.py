@@ -297,6 +297,8 @@ class Graph:
             return self.index(0) if name == "rem" else a.args[0] * (a.args[1].data // n)
         if a.op == "add" and bound is not None:
             for multiple, rest in (a.args, a.args[::-1]):
+                if multiple.op == "const" and multiple.data > 0 and multiple.data % n == 0:
+                    return rest % n if name == "rem" else rest / n + int(multiple.data // n)
                 is_multiple = (
                     multiple.op == "mul"
                     and multiple.args[1].op == "const"

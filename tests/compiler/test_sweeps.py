@@ -19,6 +19,7 @@ CUT = {
     "roll": (lambda m, x: x + m.roll(x, 1) - m.roll(x, -1), V),
     "roll rows": (lambda m, x: m.roll(x, (1, -7), axis=(0, 1)), A),
     "pad": (lambda m, x: m.pad(x, ((2, 0), (1, 3))) + 1, A),
+    "tile": (lambda m, x: m.tile(x, (2, 3)) + 1, A),
     "split": (lambda m, x: m.concatenate([x[100:], x[:100]]) * x, V),
 }
 TILED = {
