@@ -19,7 +19,7 @@ TILED_SIZE = 1 << 14
 
 def breaks(graph: Graph, variable: Expr, extent: int) -> list[int]:
     """Positions along an axis where a comparison of its index changes, if they are few."""
-    found = set()
+    found: set[int] = set()
     for e in list(graph.table.values()):
         if e.op in ("div", "rem") and e.args[0] is variable and e.args[1].op == "const":
             n = int(e.args[1].data)
