@@ -6,6 +6,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from jacana import ops
+from jacana.api.vmap import vmap
 from jacana.core import config, dtypes, tree
 from jacana.core.avals import ShapedArray
 from jacana.core.errors import NotAnArrayError, describe, here
@@ -17,6 +18,7 @@ from jacana.core.values import aval_of, is_array_like
 from jacana.higher_order.cond import cond as cond_primitive
 from jacana.higher_order.scan import scan as scan_primitive
 from jacana.higher_order.while_loop import while_loop as while_primitive
+from jacana.ops.shape import reshape_to
 
 
 def name_of(function: Any) -> str:
@@ -375,7 +377,33 @@ def _bound(bound: Any, *both: Any) -> Any:
 
 
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
-    """f of each slice of the xs along their first axis, one after the other, stacked."""
-    if batch_size is not None:
-        raise NotImplementedError("lax.map with batch_size is not there yet; leave it out.")
-    return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    """f of each slice of the xs along their first axis, one after the other, stacked.
+
+    With a batch_size, f is vectorised over as many slices at a time; the last may be fewer.
+    """
+    if batch_size is None:
+        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    if batch_size < 1:
+        raise ValueError(f"lax.map needs a batch_size of at least one, got {batch_size}.")
+    leaves, structure = flatten_operands(xs, "lax.map")
+    length = scan_length(leaves, None)
+    whole, each = length - length % batch_size, vmap(f)
+    parts = []
+    if whole:
+        shape = (whole // batch_size, batch_size)
+        batches = [reshape_to(_rows(x, 0, whole), (*shape, *np.shape(x)[1:])) for x in leaves]
+        made = scan(lambda _, x: ((), each(x)), (), structure.unflatten(batches))[1]
+        parts.append(tree.map(lambda y: reshape_to(y, (whole, *np.shape(y)[2:])), made))
+    if whole < length or not parts:
+        parts.append(each(structure.unflatten([_rows(x, whole, length) for x in leaves])))
+    if len(parts) == 1:
+        return parts[0]
+    return tree.map(lambda *ys: ops.concatenate(*ys, dimension=0), *parts)
+
+
+def _rows(x: Any, start: int, end: int) -> Any:
+    shape = np.shape(x)
+    return ops.slice(
+        x, start_indices=(start, *[0] * (len(shape) - 1)), limit_indices=(end, *shape[1:]),
+        strides=None,
+    )  # fmt: skip

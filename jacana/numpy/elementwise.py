@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jacana import ops
+from jacana.api.custom import custom_jvp
 from jacana.core import dtypes
 from jacana.core.values import aval_of
 from jacana.numpy.families import Function, binary, unary
@@ -299,15 +300,31 @@ def heaviside(x: Any, y: Any, /) -> Any:
 def logaddexp(x: Any, y: Any, /) -> Any:
     """log(exp(x) + exp(y)) without overflow."""
     x, y = promote_args_inexact("logaddexp", x, y)
-    larger, delta = ops.max(x, y), ops.sub(x, y)
     if kind_of(x) == "complex":
+        larger = ops.max(x, y)
         return _in_principal_strip(
             ops.add(larger, ops.log1p(ops.exp(ops.sub(ops.min(x, y), larger))))
         )
-    # inf - inf is nan; equal operands (infinite ones too) differ by nothing.
-    equal = ops.eq(x, y)
-    gap = where(equal, literal(0, x), delta)
-    return ops.add(larger, ops.log1p(ops.exp(ops.neg(ops.abs(gap)))))
+    return _log_of_sum(x, y)
+
+
+@custom_jvp
+def _log_of_sum(x: Any, y: Any) -> Any:
+    return ops.add(ops.max(x, y), ops.log1p(ops.exp(ops.neg(ops.abs(_gap(x, y))))))
+
+
+@_log_of_sum.defjvp
+def _log_of_sum_jvp(primals: tuple[Any, Any], tangents: tuple[Any, Any]) -> tuple[Any, Any]:
+    # Smooth where x = y, unlike the formula above.
+    gap = _gap(*primals)
+    shares = ops.logistic(gap), ops.logistic(ops.neg(gap))
+    return _log_of_sum(*primals), ops.add(*map(ops.mul, tangents, shares))
+
+
+def _gap(x: Any, y: Any) -> Any:
+    """x - y, but 0 for equal infinities."""
+    infinite = ops.and_(ops.eq(x, y), ops.not_(ops.is_finite(x)))
+    return where(infinite, literal(0, x), ops.sub(x, y))
 
 
 def _in_principal_strip(x: Any) -> Any:

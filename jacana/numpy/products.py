@@ -274,6 +274,11 @@ def kron(a: Any, b: Any) -> Any:
     """The Kronecker product."""
     check_operands("kron", a, b)
     a, b = promote_dtypes(a, b)
+    if dtypes.is_bool(aval_of(a).dtype):
+        raise TypeError(
+            "kron does not accept booleans alone, whose products are not numbers. Convert one "
+            "operand, for example with astype(int)."
+        )
     rank = max(np.ndim(a), np.ndim(b))
     shape_a = (1,) * (rank - np.ndim(a)) + np.shape(a)
     shape_b = (1,) * (rank - np.ndim(b)) + np.shape(b)

@@ -225,6 +225,28 @@ def test_gradient_in_one_part_of_the_carry():
 
     for argnum in (0, 1):
         for out in (0, 1):
-            found = jacana.grad(lambda q, v: last(q, v)[out], argnum)(1.0, 2.0)
-            expected = jacana.grad(lambda q, v: loop(q, v)[out], argnum)(1.0, 2.0)
+            found = jacana.grad(lambda q, v, out=out: last(q, v)[out], argnum)(1.0, 2.0)
+            expected = jacana.grad(lambda q, v, out=out: loop(q, v)[out], argnum)(1.0, 2.0)
             assert abs(found - expected) < 1e-6
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 5, 7])
+def test_map_in_batches(batch_size):
+    xs = {"a": jnp.arange(5.0), "b": jnp.arange(10).reshape(5, 2)}
+
+    def f(x):
+        return x["a"] * x["b"], x["b"].sum()
+
+    expected = lax.map(f, xs)
+    for found in (
+        lax.map(f, xs, batch_size=batch_size),
+        jit(lambda xs: lax.map(f, xs, batch_size=batch_size))(xs),
+    ):
+        for x, y in zip(found, expected, strict=True):
+            assert x.dtype == y.dtype
+            assert np.array_equal(x, y)
+
+
+def test_map_refuses_batches_of_nothing():
+    with pytest.raises(ValueError, match="batch_size of at least one, got 0"):
+        lax.map(lambda x: x, jnp.arange(3), batch_size=0)

@@ -120,7 +120,9 @@ def for_loop(e: Emitter, s: ir.For) -> None:
         start, end = "%begin", "%end"
     elif not e.is_uniform((e.value(s.extent),)):
         raise EmitError("the extent of a loop differs between the lanes of a vector loop")
-    vector = s.kind == "vector" and e.width == 1
+    # A loop within may end by a value that is equal in all lanes but computed in each of them (a
+    # reduction); then the elements are computed one by one.
+    vector = s.kind == "vector" and e.width == 1 and can_vectorise(s.body, {s.var.id})
     if isinstance(s.extent, ir.Const) and not s.grid:
         size = (body_size(s.body) + calls_size(s.body)) * int(s.extent.value)
         if vector or size <= UNROLLED_SIZE:
@@ -147,8 +149,6 @@ def _vector_loop(e: Emitter, s: ir.For, start: str, end: str) -> None:
         _lanes(e, s, index, first_lanes(e, index, end, WIDTH))
         return ()
 
-    if not can_vectorise(s.body, {s.var.id}):
-        raise EmitError("a vector loop holds control flow or local memory of single lanes")
     if prefers_mask(e, s.body):
         repeat(e, start, end, WIDTH, (), some)
         return
