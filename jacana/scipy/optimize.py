@@ -83,7 +83,7 @@ def minimize(
     of the gradient, the greatest component by default), `gtol`, `line_search_maxiter`.
 
     >>> found = minimize(lambda x: ((x - 2) ** 2).sum(), jnp.zeros(2), method="BFGS")
-    >>> found.x.tolist()
+    >>> found.x.round(3).tolist()
     [2.0, 2.0]
     """
     if not isinstance(args, tuple):
