@@ -3,6 +3,7 @@
 An index is basic (integers, slices, None) or has arrays. Basic ones become slices; with arrays, all
 integers and arrays together say where, and the axes they stand for become one block of axes.
 """
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """How one axis is indexed: by an integer or array `at`, or by start + step * k for k < count."""
+    """How one axis is indexed: by a number or array `at`, or by start + step * k, k < count."""
 
     axis: int
     at: Any = None
@@ -165,8 +166,8 @@ def _static(bound: Any) -> Any:
     if isinstance(bound, Tracer) and bound.concrete() is None:
         raise IndexError(
             f"Array slice indices must have static start/stop/step to be used with NumPy indexing "
-            f"syntax. Found {errors.describe(bound)}. To index a statically sized array at a "
-            f"dynamic position, try lax.dynamic_slice/dynamic_update_slice."
+            f"syntax. Found{errors.here()} {errors.describe(bound)}. To index a statically sized "
+            f"array at a dynamic position, try lax.dynamic_slice/dynamic_update_slice."
         )
     return bound.__index__()
 

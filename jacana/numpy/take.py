@@ -1,4 +1,5 @@
 """Functions that read and write by index: take, take_along_axis, nonzero and their kin."""
+
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,14 @@ def canonical_axis(axis: int, rank: int, function: str) -> int:
 
 
 def take(
-    a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str | None = None,
-    unique_indices: bool = False, indices_are_sorted: bool = False, fill_value: Any = None,
+    a: Any,
+    indices: Any,
+    axis: int | None = None,
+    out: None = None,
+    mode: str | None = None,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    fill_value: Any = None,
 ) -> Any:
     """Elements of `a` along an axis (of the flattened array without one).
 
@@ -43,15 +50,16 @@ def take(
     axis = canonical_axis(axis, np.ndim(a), "take")
     if mode is None and isinstance(indices, int) and 0 <= indices < np.shape(a)[axis]:
         mode = "clip"
+    if mode == "clip" and not dtypes.is_unsigned_integer(aval_of(indices).dtype):
+        # As in NumPy: indices before the first element are not counted from the end.
+        indices = ops.max(indices, aval_of(indices).dtype.type(0))
     plan = _axis_plan(np.shape(a), axis, indices)
     chosen = mode_of(mode, GatherScatterMode.FILL_OR_DROP)
     return read(a, plan, chosen, fill_value)
 
 
 def _axis_plan(shape: tuple[int, ...], axis: int, at: Any) -> Plan:
-    parts = tuple(
-        Part(i, at) if i == axis else Part(i, None, 0, 1, n) for i, n in enumerate(shape)
-    )
+    parts = tuple(Part(i, at) if i == axis else Part(i, None, 0, 1, n) for i, n in enumerate(shape))
     return Plan(parts, np.shape(at), axis, (), not np.shape(at))
 
 
@@ -69,13 +77,20 @@ def take_along_axis(
             f"indices and arr must have the same number of dimensions; {np.ndim(indices)} vs. "
             f"{np.ndim(arr)}"
         )
-    plan = _along_plan(np.shape(arr), indices, canonical_axis(axis, np.ndim(arr), "take_along_axis"))
+    plan = _along_plan(
+        np.shape(arr), indices, canonical_axis(axis, np.ndim(arr), "take_along_axis")
+    )
     return read(arr, plan, mode_of(mode, GatherScatterMode.FILL_OR_DROP), fill_value)
 
 
 def put_along_axis(
-    arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True,
-    *, mode: str | None = None,
+    arr: Any,
+    indices: Any,
+    values: Any,
+    axis: int | None,
+    inplace: bool = True,
+    *,
+    mode: str | None = None,
 ) -> Any:
     """arr with values at indices along an axis; pass inplace=False, since arrays never change."""
     if inplace:
@@ -114,9 +129,7 @@ def _along_plan(shape: tuple[int, ...], indices: Any, axis: int) -> Plan:
     return Plan(tuple(parts), tuple(block), 0, (), False)
 
 
-def nonzero(
-    a: Any, *, size: int | None = None, fill_value: Any = None
-) -> tuple[Any, ...]:
+def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
     """The indices of nonzero elements, one array for each axis.
 
     Under jit the number of results must be given: the first `size` are returned, padded with
@@ -182,9 +195,7 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     return ops.concatenate(*columns, dimension=1)
 
 
-def put(
-    a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True
-) -> Any:
+def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
     """a with values at places of the flattened array; pass inplace=False."""
     if inplace:
         raise ValueError("jax.numpy.put cannot modify arrays in place; pass inplace=False.")

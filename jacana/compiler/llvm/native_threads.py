@@ -6,9 +6,8 @@ that was never scheduled costs nothing. One job at a time: a nested or concurren
 serially. Workers are started by the first call that can use them.
 """
 
-from dataclasses import dataclass
-
 from jacana.compiler.llvm.native_text import Module, Value, Writer
+from jacana.core.records import record
 
 MAX_THREADS = 256
 # Rounds of waiting before a thread sleeps; more would slow other libraries' threads beside it.
@@ -16,10 +15,9 @@ _SPIN = 2000
 _OPEN = 1 << 32
 _GENERATION_SHIFT = 33
 _ACTIVE_OR_OPEN = (1 << _GENERATION_SHIFT) - 1
-_RANGE = "i64 (ptr, ptr, i64, i64)"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ThreadSystem:
     """What the operating system offers: how to sleep on a word, and the numbers of its calls."""
 
