@@ -2,11 +2,12 @@
 
 import functools
 import inspect
+import types
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from jacana.api import compile_log
+from jacana.api import compile_log, known_calls
 from jacana.api.arguments import argument_names, check_jit_arguments
 from jacana.api.staged import Lowered, Traced
 from jacana.core import config, tree
@@ -18,6 +19,7 @@ from jacana.core.values import aval_of, is_array_like
 from jacana.higher_order.call import bind_jit
 from jacana.runtime.array import Array, to_array
 from jacana.runtime.executable import Executable, executable_for
+from jacana.runtime.fronts import Calls, Front
 from jacana.runtime.number_checks import checking
 from jacana.runtime.recorder import recorded
 from jacana.transforms.batch import named_axes
@@ -35,7 +37,7 @@ class Entry:
 
     def __init__(self, jaxpr: ClosedJaxpr, consts: list[Any], out_tree: Any, name: str):
         self.jaxpr, self.consts, self.out_tree, self.name = jaxpr, consts, out_tree, name
-        self.is_single = tree.treedef_is_leaf(out_tree)
+        self.is_single = tree.treedef_is_leaf(out_tree) and out_tree.num_leaves == 1
         self.executable: Executable | None = None
         self._const_arrays: list[Array] | None = None
 
@@ -56,6 +58,14 @@ class Entry:
         consts = self._const_arrays
         return self.executable.run(consts + arrays if consts else arrays)
 
+    def learn(self, calls: Calls, *arguments: Any) -> None:
+        """Let a front run this program natively for such arguments."""
+        # Others look at what they run.
+        if type(self.executable) is Executable:
+            known_calls.learn(
+                calls, self.executable, self._const_arrays or (), self.out_tree, *arguments
+            )
+
     def bind(self, leaves: Sequence[Any]) -> list[Any]:
         """The flat results under the current trace."""
         return bind_jit(self.jaxpr, self.name, [*self.consts, *leaves])
@@ -65,7 +75,7 @@ class Entry:
 jitted_functions: "weakref.WeakSet[Jitted]" = weakref.WeakSet()
 
 
-class Jitted:
+class Jitted(Front):
     """A function that runs compiled. `lower`, `trace` and `eval_shape` stop on the way."""
 
     def __init__(
@@ -89,8 +99,10 @@ class Jitted:
         self._entries: dict[Any, Entry] = {}
         # Entries of eager calls whose arguments are all arrays, found without a pytree.
         self._of_arrays: dict[Any, Entry] = {}
+        # Calls that never come to `_call` again.
+        self._calls = self._begin()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
         settings = config.current()
         if not kwargs and is_eager():
             avals = [a.aval if type(a) is Array else None for a in args]
@@ -107,16 +119,28 @@ class Jitted:
         if is_eager() and not entry.has_tracers():
             arrays = [x if type(x) is Array else to_array(x) for x in leaves]
             out = entry.run(arrays)
-            if self._is_plain and not self._donates and not kwargs and all(map(is_array, args)):
-                self._of_arrays[(settings.traced, *[x.aval for x in arrays])] = entry
             if self._donates:
                 self._donate(args, kwargs, out)
+            else:
+                self._learn(entry, args, kwargs, leaves)
         else:
             out = entry.bind(leaves)
         return entry.out_tree.unflatten(out)
 
+    def _learn(
+        self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
+    ) -> None:
+        """Take the next call like this one a shorter way."""
+        if self._is_plain and not kwargs and all(map(is_array, args)):
+            traced = config.current().traced
+            self._of_arrays[(traced, *[x.aval for x in args])] = entry
+        if self._calls is not None:
+            numbers = {n % len(args) if n < 0 and args else n for n in self._static_argnums}
+            static = (numbers, self._static_argnames)
+            entry.learn(self._calls, args, kwargs, leaves, static)
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else types.MethodType(self, instance)
 
     # --- arguments --------------------------------------------------------------------------------
 
@@ -188,6 +212,8 @@ class Jitted:
     def clear_cache(self) -> None:
         self._entries.clear()
         self._of_arrays.clear()
+        if self._calls is not None:
+            self._calls.clear()
 
     def _cache_size(self) -> int:
         return len(self._entries)

@@ -189,6 +189,11 @@ def current(_get: Callable[[], _Override | None] = _local.get) -> Config:
     return local.config if local.base is _process else _rebased(local)
 
 
+def is_overridden() -> bool:
+    """Whether the running thread or task is inside a `with override(...)`."""
+    return _local.get() is not None
+
+
 def _rebased(local: _Override) -> Config:
     """What the overrides make of the process-wide Config, which was updated since."""
     moved = _Override(_process, local.changes)

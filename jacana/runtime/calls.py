@@ -14,13 +14,16 @@ from jacana.compiler.llvm import native
 from jacana.compiler.llvm.native_layout import (
     ANY_ARRAY,
     BOOL_TO_8,
+    CALL_GIVEN,
+    CALL_KEYWORDS,
     CALL_NEXT,
+    CALL_PATTERN,
     FLOAT_TO_32,
     FLOAT_TO_64,
     FORM_FINISHED,
     FORM_LIST,
     FORM_SINGLE,
-    FORM_TUPLE,
+    FORM_TREE,
     INT_TO_32,
     INT_TO_64,
     LARGEST,
@@ -31,10 +34,11 @@ from jacana.runtime import executor, native_array
 from jacana.runtime.array import Array
 from jacana.runtime.buffer import class_number
 from jacana.runtime.native_objects import MethodMaker, is_supported, keep_forever, write_word
+from jacana.runtime.patterns import Pattern
 
 __all__ = [
-    "ANY_ARRAY", "FORM_FINISHED", "FORM_LIST", "FORM_SINGLE", "FORM_TUPLE", "Call", "Layout",
-    "check_arrays", "due_of",
+    "ANY_ARRAY", "FORM_FINISHED", "FORM_LIST", "FORM_SINGLE", "FORM_TREE", "Call", "Due", "Given",
+    "Layout", "Result", "check_arrays", "due_of",
 ]  # fmt: skip
 
 
@@ -60,10 +64,24 @@ class Layout:
 
 
 class Result(NamedTuple):
-    """What a call gives: a form, and the function that has the last word if it is FINISHED."""
+    """What a call gives: a form, and the pattern of the tree or the function that finishes it."""
 
     form: int = FORM_LIST
-    finish: Callable[[list[Any]], Any] | None = None
+    finish: Pattern | Callable[[list[Any]], Any] | None = None
+
+    def word(self) -> int:
+        return self.finish.address if isinstance(self.finish, Pattern) else id(self.finish)
+
+
+class Given(NamedTuple):
+    """How a call finds its leaves in trees: how many arguments there are, and their pattern.
+
+    Named arguments are given in any order; `names` are sorted, each with its place.
+    """
+
+    positional: int
+    pattern: Pattern
+    names: tuple[tuple[str, int], ...]
 
 
 _LIST = Result()
@@ -80,33 +98,38 @@ class _Words(bytearray):
 class Call:
     """One way to call a program. `run` takes a list of Arrays and gives the result."""
 
-    __slots__ = ("memory", "address")
+    __slots__ = ("memory", "address", "leaves")
 
     def __init__(
         self,
         layout: Layout,
-        args: Sequence[ShapedArray | int],
+        args: Sequence["Due"],
         consts: Sequence[Array] = (),
         config: object = None,
         keywords: Sequence[tuple[str, Any]] = (),
         result: Result = _LIST,
+        trees: Given | None = None,
     ) -> None:
-        kept = (layout, args, consts, config, keywords, result)
+        kept = (layout, args, consts, config, keywords, result, trees)
         given = layout.inputs + len(layout.outputs)
         head = [
             0, id(config) if config is not None else 0, len(consts), len(args), len(keywords),
             len(layout.outputs), len(layout.results),
             layout.program.address if layout.program is not None else 0,
             max(layout.slots, given + 1), layout.arena, class_number(layout.arena),
-            int(layout.shared), result.form, id(result.finish),
+            int(layout.shared), result.form, result.word(), len(args), 0,
         ]  # fmt: skip
-        words = [
-            *head, *map(id, consts), *[a if isinstance(a, int) else id(a) for a in args],
-            *[id(x) for pair in keywords for x in pair],
-        ]  # fmt: skip
+        pairs = [id(x) for pair in keywords for x in pair]
+        if trees is not None:
+            head[CALL_GIVEN], head[CALL_PATTERN] = trees.positional, trees.pattern.address
+            head[CALL_KEYWORDS] = len(trees.names)
+            pairs = [word for name, place in trees.names for word in (id(name), place)]
+        dues = [a if isinstance(a, int) else id(a) for a in args]
+        words = [*head, *map(id, consts), *dues, *pairs]
         for aval, nbytes in layout.outputs:
             words += [id(aval), nbytes, class_number(nbytes)]
         words += layout.results
+        self.leaves = 0 if trees is None else len(args)
         self.memory = _Words(array("q", words).tobytes())
         self.memory.keep = kept
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
@@ -120,7 +143,11 @@ class Call:
         return _maker()(self.memory)
 
 
-def due_of(value: Any, aval: ShapedArray) -> ShapedArray | int | None:
+# What an argument must be: an Array of an aval, or a kind of scalar.
+Due = ShapedArray | int
+
+
+def due_of(value: Any, aval: ShapedArray) -> Due | None:
     """What an argument like this one must be; None for what only Python code can take."""
     if type(value) is Array:
         return aval

@@ -90,6 +90,8 @@ def prepare() -> None:
         "python_int": int,
         "python_bool": bool,
         "python_true": True,
+        "python_tuple": tuple,
+        "python_dict": dict,
         "python_type_error": TypeError,
         "name_address": "address",
         "array_usage": "Array is made of an aval and a buffer",

@@ -26,7 +26,7 @@ def define(module: Module, object_head: int) -> None:
     module.data("kept_arrays", "ptr", "null")
     module.data("kept_arrays_count", "i64", "0")
     module.external("PyErr_Clear", "void", "")
-    module.external("PyErr_SetString", "void", "ptr, ptr")
+    module.external("PyErr_SetObject", "void", "ptr, ptr")
     module.external("PyList_Append", "i32", "ptr, ptr")
     module.external("PyList_New", "ptr", "i64")
     module.external("PyObject_ClearWeakRefs", "void", "ptr")
@@ -66,7 +66,7 @@ class Fields:
 def raise_type_error(f: Writer, text: str) -> None:
     """Return null with a TypeError set, in a function that gives an object."""
     error, message = f.symbol("python_type_error").load("ptr"), f.symbol(text).load("ptr")
-    f.call("void", "PyErr_SetString", error, message)
+    f.call("void", "PyErr_SetObject", error, message)
     f.ret(0, "ptr")
 
 

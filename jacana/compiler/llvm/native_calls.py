@@ -25,7 +25,7 @@ from jacana.compiler.llvm.native_layout import (
     FLOAT_TO_64,
     FORM_FINISHED,
     FORM_SINGLE,
-    FORM_TUPLE,
+    FORM_TREE,
     HEAD_COUNT,
     HEAD_FIXED,
     HEAD_RELATIVE,
@@ -253,25 +253,22 @@ def _define_results(module: Module) -> None:
         form = call.load("i64", CALL_FORM)
         with f.when(form.eq(FORM_SINGLE)):
             f.ret(f.call("ptr", "pick", call, args, outputs, numbers.load("i64")))
-        for is_tuple in (True, False):
-            kind = "PyTuple" if is_tuple else "PyList"
-            with f.when(form.eq(FORM_TUPLE)) if is_tuple else f.when(form.ne(FORM_TUPLE)):
-                made = f.call("ptr", f"{kind}_New", count)
-                with f.when(made.eq(0)):
-                    f.ret(0, "ptr")
-                with f.count(0, count) as i:
-                    item = f.call("ptr", "pick", call, args, outputs, numbers.load("i64", i))
-                    f.call("i32", f"{kind}_SetItem", made, i, item)
-                with f.when(form.ne(FORM_FINISHED)):
-                    f.ret(made)
-                finish, null = call.load("ptr", CALL_FINISH), f.value(0, "ptr")
-                arguments = (finish, made, null)
-                signature = "ptr (ptr, ...)"
-                done = f.call(
-                    "ptr", "PyObject_CallFunctionObjArgs", *arguments, signature=signature
-                )
-                f.call("void", "Py_DecRef", made)
-                f.ret(done)
+        finish, null = call.load("ptr", CALL_FINISH), f.value(0, "ptr")
+        with f.when(form.eq(FORM_TREE)):
+            pattern = f.variable("ptr", finish)
+            f.ret(f.call("ptr", "build_tree", pattern.slot, call, args, outputs))
+        made = f.call("ptr", "PyList_New", count)
+        with f.when(made.eq(0)):
+            f.ret(0, "ptr")
+        with f.count(0, count) as i:
+            item = f.call("ptr", "pick", call, args, outputs, numbers.load("i64", i))
+            f.call("i32", "PyList_SetItem", made, i, item)
+        with f.when(form.ne(FORM_FINISHED)):
+            f.ret(made)
+        arguments, signature = (finish, made, null), "ptr (ptr, ...)"
+        done = f.call("ptr", "PyObject_CallFunctionObjArgs", *arguments, signature=signature)
+        f.call("void", "Py_DecRef", made)
+        f.ret(done)
 
 
 def _define_perform(module: Module) -> None:

@@ -19,6 +19,7 @@ from jacana.compiler.llvm import (
     native_sort,
     native_spectral,
     native_threads,
+    native_trees,
 )
 from jacana.compiler.llvm.native_text import Module
 from jacana.compiler.llvm.native_threads import ThreadSystem
@@ -57,6 +58,7 @@ def define_runtime(module: Module, system: ThreadSystem) -> None:
     native_pool.define(module, object.__basicsize__, free_function())
     native_array.define(module, object.__basicsize__)
     native_calls.define(module, object.__basicsize__)
+    native_trees.define(module, object.__basicsize__)
     native_fronts.define(module, object.__basicsize__)
     native_copy.define(module)
     native_control.define(module)

@@ -7,18 +7,16 @@ be, the thread's current trace is the base trace, and its Config is the one of t
 from jacana.compiler.llvm.native_array import Fields
 from jacana.compiler.llvm.native_calls import REFUSED, Parts
 from jacana.compiler.llvm.native_layout import (
-    ANY_ARRAY,
-    ARRAY_AVAL,
-    BOOL_TO_8,
     CALL_ARGS,
     CALL_CONFIG,
+    CALL_GIVEN,
     CALL_KEYWORDS,
     CALL_NEXT,
-    FLOAT_TO_64,
+    CALL_PATTERN,
     FRONT_FIRST,
+    FRONT_LEAVES,
     FRONT_OWNER,
     FRONT_SLOW,
-    INT_TO_64,
 )
 from jacana.compiler.llvm.native_text import Module, Value, Writer
 
@@ -40,7 +38,8 @@ def define(module: Module, object_head: int) -> None:
     ):  # fmt: skip
         module.shared_data(name, "ptr", "null")
     fields = Fields(object_head)
-    _define_matches(module, fields)
+    _define_matches(module)
+    _define_trees_match(module)
     _define_keywords_match(module)
     _define_is_ambient(module)
     _define_find(module)
@@ -56,29 +55,52 @@ def refused(f: Writer) -> Value:
     return f.emit(f"inttoptr i64 {REFUSED} to ptr", "ptr")
 
 
-def _define_matches(module: Module, fields: Fields) -> None:
+def _define_matches(module: Module) -> None:
     """Whether each positional argument is what a call says that it must be."""
     with module.function("matches", "i64", "ptr", "ptr", "i64", inside=True) as (f, p):
         call, args, count = p
-        with f.when(call.load("i64", CALL_ARGS).ne(count)):
+        with f.when(call.load("i64", CALL_GIVEN).ne(count)):
             f.ret(0)
         due = Parts(call).args
         with f.count(0, count) as i:
             given, wanted = args.load("ptr", i), due.load("i64", i)
-            with f.either(fields.is_array(f, given)) as otherwise:
-                aval = fields.word(given, ARRAY_AVAL).load("i64")
-                with f.when(aval.ne(wanted) & wanted.ne(ANY_ARRAY)):
+            with f.when(f.call("i64", "suits", given, wanted).eq(0)):
+                f.ret(0)
+        f.ret(1)
+
+
+def _define_trees_match(module: Module) -> None:
+    """Whether arguments are the trees that a call takes; then a table has references to leaves."""
+    kinds = ("ptr", "ptr", "i64", "ptr", "ptr", "i64")
+    with module.function("trees_match", "i64", *kinds, inside=True) as (f, p):
+        call, args, count, names, table, room = p
+        # A call that was added since the table was made may have more leaves.
+        unfit = call.load("i64", CALL_GIVEN).ne(count) | (call.load("i64", CALL_ARGS) > room)
+        with f.when(unfit):
+            f.ret(0)
+        named = f.variable("i64", 0)
+        with f.when(names.ne(0)):
+            named.set(f.call("i64", "PyTuple_Size", names))
+        with f.when(call.load("i64", CALL_KEYWORDS).ne(named.value)):
+            f.ret(0)
+        pattern = f.variable("ptr", call.load("ptr", CALL_PATTERN))
+        end = f.variable("ptr", table)
+        pairs = Parts(call).keywords
+        with f.count(0, count + named.value) as i:
+            place = f.variable("i64", i)
+            with f.when(i >= count):
+                pair = pairs.item("i64", (i - count) * 2)
+                place.set(pair.load("i64", 1))
+                name = f.call("ptr", "PyTuple_GetItem", names, place.value)
+                with f.when(name.ne(pair.load("ptr"))):
+                    f.call("void", "drop_between", table, end.value)
                     f.ret(0)
-                otherwise.begin()
-                kind = fields.type(given)
-                is_float = kind.eq(f.symbol("python_float").load("ptr"))
-                is_int = kind.eq(f.symbol("python_int").load("ptr"))
-                is_bool = kind.eq(f.symbol("python_bool").load("ptr"))
-                suits = is_float & (wanted > ANY_ARRAY) & (wanted <= FLOAT_TO_64)
-                suits |= is_int & (wanted > FLOAT_TO_64) & (wanted <= INT_TO_64)
-                suits |= is_bool & wanted.eq(BOOL_TO_8)
-                with f.when(suits.eq(0)):
-                    f.ret(0)
+                place.set(place.value + count)
+            given = args.load("ptr", place.value)
+            found = f.call("i64", "match_tree", pattern.slot, given, end.slot)
+            with f.when(found.eq(0)):
+                f.call("void", "drop_between", table, end.value)
+                f.ret(0)
         f.ret(1)
 
 
@@ -134,8 +156,9 @@ def _define_is_ambient(module: Module) -> None:
 
 def _define_find(module: Module) -> None:
     """The call for these arguments, moved to the front of the list; null if there is none."""
-    kinds = ("ptr", "ptr", "i64", "ptr")
-    with module.function("find_call", "ptr", *kinds, inside=True) as (f, (state, args, n, names)):
+    kinds = ("ptr", "ptr", "i64", "ptr", "ptr", "i64")
+    with module.function("find_call", "ptr", *kinds, inside=True) as (f, p):
+        state, args, n, names, table, room = p
         owner = state.load("ptr", FRONT_OWNER)
         previous = f.variable("ptr", 0)
         at = f.variable("ptr", state.load("ptr", FRONT_FIRST))
@@ -144,9 +167,13 @@ def _define_find(module: Module) -> None:
             with f.when(call.eq(0)):
                 f.ret(0, "ptr")
             following = call.load("ptr", CALL_NEXT)
-            with f.when(f.call("i64", "matches", call, args, n).ne(0)):
-                found = f.call("i64", "keywords_match", call, args.item("ptr", n), names)
+            with f.either(call.load("ptr", CALL_PATTERN).ne(0)) as otherwise:
+                found = f.call("i64", "trees_match", call, args, n, names, table, room)
                 loop.leave_if(found.ne(0))
+                otherwise.begin()
+                with f.when(f.call("i64", "matches", call, args, n).ne(0)):
+                    found = f.call("i64", "keywords_match", call, args.item("ptr", n), names)
+                    loop.leave_if(found.ne(0))
             previous.set(call)
             at.set(following)
         call = at.value
@@ -167,11 +194,17 @@ def _define_dispatch(module: Module) -> None:
         owner = state.load("ptr", FRONT_OWNER)
         result = f.variable("ptr", refused(f))
         f.call("void", "Py_IncRef", owner)
-        call = f.call("ptr", "find_call", state, args, n, names)
+        room = state.load("i64", FRONT_LEAVES)
+        table = f.emit(f"alloca ptr, i64 {room.text}, align 16", "ptr")
+        call = f.call("ptr", "find_call", state, args, n, names, table, room)
         with f.when(call.ne(0)):
+            is_flat = call.load("ptr", CALL_PATTERN).eq(0)
+            leaves = is_flat.choose(args, table)
             config = call.load("ptr", CALL_CONFIG)
             with f.when(f.call("i64", "is_ambient", config).ne(0)):
-                result.set(f.call("ptr", "perform", call, args))
+                result.set(f.call("ptr", "perform", call, leaves))
+            with f.when(is_flat.eq(0)):
+                f.call("void", "drop_all", table, call.load("i64", CALL_ARGS))
         f.call("void", "Py_DecRef", owner)
         f.ret(result.value)
 

@@ -23,16 +23,22 @@ SIZES = (1, 2, 4, 8, 16)
 # Words at the head of a call: what a program is given, and what becomes of its results. Then come
 # captured arrays, what each argument must be, names and values of keyword arguments, the outputs
 # (aval, number of bytes, size class) and for each result its number among arguments and outputs.
+# Where there is a pattern, arguments are trees, and keywords have places in place of values.
 (
     CALL_NEXT, CALL_CONFIG, CALL_CONSTS, CALL_ARGS, CALL_KEYWORDS, CALL_OUTPUTS, CALL_RESULTS,
     CALL_PROGRAM, CALL_FRAME, CALL_ARENA, CALL_ARENA_CLASS, CALL_HOLD, CALL_FORM, CALL_FINISH,
-    CALL_SIZE,
-) = range(15)  # fmt: skip
-# What a call gives: the only result, a list, a tuple, or what a function makes of the list.
-FORM_SINGLE, FORM_LIST, FORM_TUPLE, FORM_FINISHED = range(4)
+    CALL_GIVEN, CALL_PATTERN, CALL_SIZE,
+) = range(17)  # fmt: skip
+# What a call gives: the only result, a list, a tree, or what a function makes of the list. What
+# makes it, a pattern or a function, is the word `finish`.
+FORM_SINGLE, FORM_LIST, FORM_TREE, FORM_FINISHED = range(4)
+# Patterns of trees. A leaf is followed by what it must be (or the number of the result), a static
+# value by the value, None by nothing; a tuple and a list by their length and their items; a dict by
+# its length and each key with the item.
+TREE_LEAF, TREE_EQUAL, TREE_SAME, TREE_NONE, TREE_TUPLE, TREE_LIST, TREE_DICT = range(7)
 # What an argument must be: the address of an aval, or one of these.
 ANY_ARRAY, FLOAT_TO_32, FLOAT_TO_64, INT_TO_32, INT_TO_64, BOOL_TO_8 = range(6)
 
-# Words of the state of a front: its first call, the Python function for everything else, and the
-# list that owns the calls.
-FRONT_FIRST, FRONT_SLOW, FRONT_OWNER, FRONT_SIZE = range(4)
+# Words of the state of a front: its first call, the Python function for everything else, the list
+# that owns the calls, and the most leaves that the trees of a call have.
+FRONT_FIRST, FRONT_SLOW, FRONT_OWNER, FRONT_LEAVES, FRONT_SIZE = range(5)

@@ -1,0 +1,181 @@
+"""Fronts: callables that run a program they know for their arguments, or hand them to Python.
+
+Where native types are possible, the choice and the call are one native function
+(`compiler.llvm.native_fronts`); elsewhere everything goes the way of Python.
+"""
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from jacana.compiler.llvm import native
+from jacana.compiler.llvm.native_layout import (
+    FRONT_FIRST,
+    FRONT_LEAVES,
+    FRONT_OWNER,
+    FRONT_SIZE,
+    FRONT_SLOW,
+)
+from jacana.core import config, trace
+from jacana.runtime import native_array
+from jacana.runtime.calls import Call
+from jacana.runtime.native_objects import (
+    BASE_TYPE,
+    METHOD,
+    OBJECT,
+    TP_CALL,
+    TP_DESCR_GET,
+    VECTORCALL,
+    WORD,
+    Member,
+    is_supported,
+    keep_forever,
+    make_object_type,
+    write_word,
+)
+
+# A front that is called with ever other types starts again from time to time.
+MAX_CALLS = 64
+
+
+class Calls:
+    """The calls that a front knows, and the Python function for all other arguments."""
+
+    __slots__ = ("_words", "_kept", "_keys", "_slow", "address")
+
+    def __init__(self, slow: Callable[..., Any]) -> None:
+        self._words = (ctypes.c_int64 * FRONT_SIZE)()
+        self._kept: list[Call] = []
+        self._keys: set[object] = set()
+        self._slow = slow
+        self.address = ctypes.addressof(self._words)
+        self._words[FRONT_SLOW] = id(slow)
+        self._words[FRONT_OWNER] = id(self._kept)
+
+    def knows(self, key: object) -> bool:
+        """Whether a call was added under a key, and is not forgotten."""
+        return key in self._keys
+
+    def add(self, call: Call, key: object) -> None:
+        """Let the front take a call from now on."""
+        if len(self._kept) >= MAX_CALLS:
+            self.clear()
+        self._keys.add(key)
+        self._kept.append(call)
+        self._words[FRONT_LEAVES] = max(self._words[FRONT_LEAVES], call.leaves)
+        call.follow(self._words[FRONT_FIRST])
+        self._words[FRONT_FIRST] = call.address
+
+    def clear(self) -> None:
+        """Forget all calls; those that are being made hold on to the old list."""
+        old = self._kept
+        self._words[FRONT_FIRST] = 0
+        self._kept = []
+        self._keys = set()
+        self._words[FRONT_OWNER] = id(self._kept)
+        del old
+
+
+class Front:
+    """A callable object: its method `_call` is what it does with arguments it knows no call for."""
+
+    __slots__ = ("_entry", "_state")
+
+    _entry: int
+    _state: int
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    def _begin(self) -> Calls | None:
+        """Make the object callable; where it knows calls natively, the list of them."""
+        if not is_supported():
+            return None
+        calls = Calls(type(self)._call)
+        self._state = calls.address
+        self._entry = native.runtime.address("call_front")
+        return calls
+
+
+def _native_front() -> Any:
+    """The native type of fronts, which classes may be derived from."""
+    made = make_object_type(
+        "jacana.runtime.fronts.Front",
+        Front.__doc__ or "",
+        2,
+        _MEMBERS,
+        {TP_CALL: _vectorcall_call()},
+        flags=BASE_TYPE | VECTORCALL,
+    )
+    made._begin = Front._begin
+    return made
+
+
+_MEMBERS = [
+    Member("_entry", WORD, 0, True),
+    Member("_state", WORD, 1, True),
+    Member("__vectorcalloffset__", WORD, 0),
+]
+
+
+def _vectorcall_call() -> int:
+    return ctypes.cast(ctypes.pythonapi.PyVectorcall_Call, ctypes.c_void_p).value or 0
+
+
+@functools.cache
+def _operation_type() -> Any:
+    prepare()
+    return make_object_type(
+        "jacana.runtime.fronts.Operation",
+        "A function of arrays that is a method too.",
+        5,
+        [*_MEMBERS, *[Member(n, OBJECT, 2 + i, True) for i, n in enumerate(_NAMES)]],
+        {TP_CALL: _vectorcall_call(), TP_DESCR_GET: native.runtime.address("bind_method")},
+        flags=VECTORCALL | METHOD,
+    )
+
+
+_NAMES = ("__name__", "__doc__", "__wrapped__")
+
+
+def operation(slow: Callable[..., Any], entry: str = "call_operation") -> tuple[Any, Calls | None]:
+    """A function that knows calls, with `slow` for other arguments; it lives for good."""
+    if not is_supported():
+        return slow, None
+    made = _operation_type()()
+    calls = Calls(slow)
+    made._state = calls.address
+    made._entry = native.runtime.address(entry)
+    made.__name__, made.__doc__, made.__wrapped__ = slow.__name__, slow.__doc__, slow
+    keep_forever(made, calls, slow)
+    return made, calls
+
+
+@functools.cache
+def prepare() -> None:
+    """Tell native code where this thread's current trace and its Config are found."""
+    native_array.prepare()
+    objects = {
+        "trace_state": trace._state,
+        "trace_name": "trace",
+        "base_trace": trace.base_trace,
+        "config_variable": config._local,
+        "config_module": vars(config),
+        "config_name": "_process",
+        "primitive_fronts": primitive_fronts,
+    }
+    keep_forever(*objects.values())
+    for name, value in objects.items():
+        write_word(native.runtime.address(name), id(value))
+
+
+# Primitive -> the operation that knows its calls.
+primitive_fronts: dict[Any, Any] = {}
+
+if not TYPE_CHECKING and is_supported():
+    prepare()
+    Front = _native_front()
