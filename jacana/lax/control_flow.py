@@ -19,6 +19,7 @@ from jacana.higher_order.cond import cond as cond_primitive
 from jacana.higher_order.scan import scan as scan_primitive
 from jacana.higher_order.while_loop import while_loop as while_primitive
 from jacana.ops.shape import reshape_to
+from jacana.transforms.derived import closed, evaluated
 
 
 def name_of(function: Any) -> str:
@@ -166,8 +167,8 @@ def body_of(
     carried: int,
 ) -> tuple[ClosedJaxpr, list[Any], Any, list[ShapedArray]]:  # fmt: skip
     """The traced body, for carry types that it keeps: weak types go where it drops them."""
+    jaxpr, consts, out = traced(body, structure, avals, what)
     while True:
-        jaxpr, consts, out = traced(body, structure, avals, what)
         outs = jaxpr.out_avals[:carried]
         check_carry(body, carry, avals[:carried], outs, what)
         changed = [
@@ -177,6 +178,9 @@ def body_of(
         if changed == avals[:carried]:
             return jaxpr, consts, out, avals
         avals = [*changed, *avals[carried:]]
+        # The body is traced once, so what it does besides computing happens once.
+        every = [*[aval_of(c) for c in consts], *avals]
+        jaxpr = closed(evaluated(jaxpr.jaxpr), every)
 
 
 def check_carry(
@@ -199,6 +203,8 @@ def check_carry(
 def as_type(x: Any, aval: ShapedArray) -> Any:
     """The initial value of a carry, with its weak type dropped if the loop drops it."""
     if aval_of(x).weak_type and not aval.weak_type:
+        if isinstance(x, bool | int | float | complex):
+            return aval.dtype.type(x)
         return ops.convert_element_type(x, new_dtype=aval.dtype, weak_type=False)
     return x
 

@@ -250,3 +250,15 @@ def test_map_in_batches(batch_size):
 def test_map_refuses_batches_of_nothing():
     with pytest.raises(ValueError, match="batch_size of at least one, got 0"):
         lax.map(lambda x: x, jnp.arange(3), batch_size=0)
+
+
+def test_bodies_are_traced_once():
+    traced = []
+
+    def step(carry, x):
+        traced.append(carry)
+        return carry + x, carry
+
+    program = jacana.make_jaxpr(lambda x: lax.scan(step, 0.0, x))(jnp.arange(3.0))
+    assert len(traced) == 1
+    assert str(program).endswith("] 0.0:f32[] a\n  in (b, c) }")
