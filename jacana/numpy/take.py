@@ -8,7 +8,7 @@ from jacana import ops
 from jacana.core import dtypes, errors
 from jacana.core.trace import Tracer
 from jacana.core.values import aval_of
-from jacana.numpy.elementwise import add, truth
+from jacana.numpy.elementwise import add, remainder, truth
 from jacana.numpy.index_plan import Part, Plan
 from jacana.numpy.indexing import index_in, mode_of, read, update
 from jacana.numpy.promotion import check_operands, convert
@@ -53,6 +53,8 @@ def take(
     if mode == "clip" and not dtypes.is_unsigned_integer(aval_of(indices).dtype):
         # As in NumPy: indices before the first element are not counted from the end.
         indices = ops.max(indices, aval_of(indices).dtype.type(0))
+    if mode == "wrap" and np.shape(a)[axis]:
+        indices = remainder(add(indices, np.int32(0)), np.shape(a)[axis])
     plan = _axis_plan(np.shape(a), axis, indices)
     chosen = mode_of(mode, GatherScatterMode.FILL_OR_DROP)
     return read(a, plan, chosen, fill_value)
