@@ -28,7 +28,7 @@ from jacana.kernel.structure import bodies
 from jacana.ops.lowering import Value
 
 # Work (in vector operations) that is worth a second thread.
-PARALLEL_WORK = 400_000
+PARALLEL_WORK = 100_000
 # A last axis up to this is written out, if the axis before it is at least that long.
 NARROW, NARROW_LENGTH = 8, 64
 # A reduction at least this long runs its own lanes; a shorter one runs once per lane of its loop.

@@ -74,7 +74,7 @@ def test_several_axes_of_numbers():
 
 def test_bad_arguments():
     f = segments.segment_sum
-    with pytest.raises(ValueError, match="a row for each of the segment_ids, got data f32"):
+    with pytest.raises(ValueError, match="a row for each of the segment_ids, got data float32"):
         f(DATA, IDS[:3])
     with pytest.raises(TypeError, match="integers as segment_ids"):
         f(DATA, IDS * 1.0)
