@@ -17,10 +17,12 @@ from jacana.compiler.library import library_function
 from jacana.compiler.llvm import native, native_image
 from jacana.core.bounded import Bounded
 from jacana.core.jaxpr import Jaxpr
-from jacana.runtime import cache, calls, compiling, control, executor
+from jacana.runtime import cache, calls, compiling, control, executor, limits
 from jacana.runtime.array import Array, view
-from jacana.runtime.buffer import allocate
+from jacana.runtime.buffer import OutOfMemoryError, allocate, live_bytes
 
+# Sizes from here on do not fit in the words of a program, let alone in memory.
+NATIVE_LIMIT = 1 << 60
 # Kernel key -> address of its code; kernels are never unloaded.
 _addresses: dict[bytes, int] = {}
 
@@ -50,6 +52,9 @@ class Executable:
         self.in_avals = program.inputs
         n = len(program.inputs)
         self._outputs = [(aval, aval.nbytes) for _, aval in program.computed]
+        for nbytes in (program.arena, *[size for _, size in self._outputs]):
+            if nbytes >= NATIVE_LIMIT:
+                raise OutOfMemoryError(nbytes, live_bytes(), limits.memory())
         position = {slot: n + k for k, (slot, _) in enumerate(program.computed)}
         self._results = [s if s < n else position[s] for s in program.results]
         self._arena = program.arena
