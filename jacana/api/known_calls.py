@@ -1,6 +1,6 @@
-"""What the native front of a jitted function learns from a call that went the way of Python."""
+"""How a program that ran for arguments in Python becomes a call that native code knows."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from jacana.core import config, tree
@@ -19,6 +19,9 @@ from jacana.runtime.calls import (
 from jacana.runtime.executable import Executable
 from jacana.runtime.fronts import Calls
 
+# Whether Python scalars and arrays in the argument of a number or name are leaves.
+IsLeaf = Callable[[int | str, Any], bool]
+
 
 def learn(
     calls: Calls,
@@ -30,49 +33,54 @@ def learn(
     leaves: Sequence[Any],
     static: tuple[Collection[int], Collection[str]],
 ) -> None:
-    """Let calls with such arguments run natively, unless only Python can tell or take them."""
-    if not executable.layout.is_native or config.is_overridden():
+    """Let calls of a jitted function with such arguments run natively, if native code can."""
+    if config.is_overridden():
         return
-    now = config.current()
     avals = executable.in_avals[len(consts) :]
     dues = [due_of(x, aval) for x, aval in zip(leaves, avals, strict=True)]
     found = [due for due in dues if due is not None]
-    key = (executable, out_tree, now, tuple(dues), tuple(kwargs), *map(id, consts))
-    if len(found) < len(dues) or calls.knows(key) or _gives_scalars(executable, consts, dues):
+    if len(found) < len(dues):
         return
-    trees = None
-    is_flat = not kwargs and len(args) == len(leaves)
-    if not is_flat or any(x is not leaf for x, leaf in zip(args, leaves)):
-        trees = _trees(args, kwargs, leaves, static, found)
-        if trees is None:
-            return
-    result = _result(out_tree, executable.layout.results)
-    calls.add(Call(executable.layout, found, consts, now, result=result, trees=trees), key)
+    key = (executable, out_tree, config.current(), tuple(found), tuple(kwargs), *map(id, consts))
+    if not calls.wants(key):
+        return
+    is_leaf: IsLeaf = lambda place, _: place not in static[type(place) is str]
+    call = make_call(executable, consts, out_tree, args, kwargs, leaves, found, is_leaf)
+    if call is not None:
+        calls.add(call, key)
 
 
-def _gives_scalars(
-    executable: Executable, consts: Sequence[Array], dues: Sequence[Due | None]
-) -> bool:
-    """Whether a result is an argument that is no array yet."""
-    scalars = {len(consts) + i for i, due in enumerate(dues) if isinstance(due, int)}
-    return not scalars.isdisjoint(executable.layout.results)
-
-
-def _trees(
+def make_call(
+    executable: Executable,
+    consts: Sequence[Array],
+    out_tree: tree.PyTreeDef,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     leaves: Sequence[Any],
-    static: tuple[Collection[int], Collection[str]],
     dues: Sequence[Due],
-) -> Given | None:
-    # Leaves are met in their own order.
-    words = iter([due if isinstance(due, int) else id(due) for due in dues])
-    pattern = patterns.of_arguments(args, kwargs, *static, lambda _: next(words, None))
-    if pattern is None or [*map(id, pattern.leaves)] != [*map(id, leaves)]:
+    is_leaf: IsLeaf,
+) -> Call | None:
+    """The call for arguments whose leaves are given; None if only Python can tell or take them."""
+    scalars = {len(consts) + i for i, due in enumerate(dues) if isinstance(due, int)}
+    if not executable.layout.is_native or not scalars.isdisjoint(executable.layout.results):
         return None
-    places = {name: place for place, name in enumerate(kwargs)}
-    names = tuple((name, places[name]) for name in sorted(kwargs))
-    return Given(len(args), pattern, names)
+    trees = None
+    is_flat = not kwargs and len(args) == len(leaves)
+    if not is_flat or any(x is not leaf for x, leaf in zip(args, leaves)):
+        # Leaves are met in their own order.
+        words = iter([due if isinstance(due, int) else id(due) for due in dues])
+
+        def leaf_word_of(place: int | str) -> patterns.LeafWord:
+            return lambda value: next(words, None) if is_leaf(place, value) else None
+
+        pattern = patterns.of_arguments(args, kwargs, leaf_word_of)
+        if pattern is None or [*map(id, pattern.leaves)] != [*map(id, leaves)]:
+            return None
+        places = {name: place for place, name in enumerate(kwargs)}
+        names = tuple((name, places[name]) for name in sorted(kwargs))
+        trees = Given(len(args), pattern, names)
+    result = _result(out_tree, executable.layout.results)
+    return Call(executable.layout, dues, consts, config.current(), result=result, trees=trees)
 
 
 def _result(out_tree: tree.PyTreeDef, numbers: Sequence[int]) -> Result:

@@ -33,7 +33,7 @@ from numpy import (
 from numpy.exceptions import ComplexWarning as ComplexWarning
 
 from jacana.core.deferred import deferred
-from jacana.numpy import operators as operators, ufuncs as ufuncs
+from jacana.numpy import eager_names, operators as operators, ufuncs as ufuncs
 from jacana.numpy.apply import (
     apply_along_axis as apply_along_axis,
     apply_over_axes as apply_over_axes,
@@ -487,4 +487,5 @@ from jacana.numpy.window_functions import (
 if TYPE_CHECKING:
     from jacana.numpy import fft as fft, linalg as linalg
 
+eager_names.replace(globals())
 __getattr__, __dir__ = deferred(__name__, ("fft", "linalg"))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jacana import ops
+from jacana.api.eager import INDEX, STATIC, VALUE, eager
 from jacana.core import dtypes
 from jacana.core.trace import is_eager
 from jacana.core.values import aval_of
@@ -177,6 +178,9 @@ def update(x: Any, index: Any, kind: str, values: Any, mode: Any = None, **flags
     return scatter(x, plan, kind, broadcast_to(values, plan.shape), mode, flags)
 
 
+_update = eager(update, STATIC, INDEX, STATIC, VALUE)
+
+
 def update_values(x: Any, values: Any) -> Any:
     """The values in x's dtype."""
     if isinstance(values, list | tuple):
@@ -312,11 +316,11 @@ class IndexUpdateRef:
 
     def set(self, values: Any, **options: Any) -> Any:
         """x[index] = values."""
-        return update(self.array, self.index, "set", values, **options)
+        return _update(self.array, self.index, "set", values, **options)
 
     def add(self, values: Any, **options: Any) -> Any:
         """x[index] += values, for repeated indices too."""
-        return update(self.array, self.index, "add", values, **options)
+        return _update(self.array, self.index, "add", values, **options)
 
     def subtract(self, values: Any, **options: Any) -> Any:
         return self.add(ops.neg(convert(values, self.array.dtype)), **options)
@@ -325,15 +329,15 @@ class IndexUpdateRef:
 
     def multiply(self, values: Any, **options: Any) -> Any:
         """x[index] *= values."""
-        return update(self.array, self.index, "mul", values, **options)
+        return _update(self.array, self.index, "mul", values, **options)
 
     mul = multiply
 
     def min(self, values: Any, **options: Any) -> Any:
-        return update(self.array, self.index, "min", values, **options)
+        return _update(self.array, self.index, "min", values, **options)
 
     def max(self, values: Any, **options: Any) -> Any:
-        return update(self.array, self.index, "max", values, **options)
+        return _update(self.array, self.index, "max", values, **options)
 
     def divide(self, values: Any, **options: Any) -> Any:
         """x[index] /= values."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from jacana import ops
+from jacana.api.eager import INDEX, OPERAND, STATIC, eager
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.primitive import Primitive
@@ -128,7 +129,10 @@ def iterate(x: Any) -> Iterator[Any]:
     """The rows of x."""
     if not x.shape:
         raise TypeError("iteration over a 0-d array")
-    return iter(manipulation.unstack(x))
+    return iter(unstack(x))
+
+
+unstack = eager(manipulation.unstack)
 
 
 def contains(x: Any, value: Any) -> Any:
@@ -267,6 +271,31 @@ def install() -> None:
             setattr(kind, name, function)
         for name, function in PROPERTIES.items():
             setattr(kind, name, property(function))
+    for name in (*BINARY, *COMPARISONS):
+        for method in (f"__{name}__", f"__r{name}__"):
+            if method in vars(Array):
+                # The exponent decides how a power is computed.
+                roles = (STATIC, STATIC) if name == "pow" else (OPERAND, OPERAND)
+                setattr(Array, method, eager(vars(Array)[method], *roles))
+    for name, function in METHODS.items():
+        if name not in NOT_EAGER:
+            role = {"__getitem__": INDEX, "clip": OPERAND, "take": INDEX}.get(name, STATIC)
+            setattr(Array, name, eager(function, STATIC, role, rest=rest_of(name)))
+    for name, function in PROPERTIES.items():
+        if name not in NOT_EAGER:
+            setattr(Array, name, property(eager(function)))
+
+
+# What is given no array, or gives none.
+NOT_EAGER = frozenset((
+    "__setitem__", "__iter__", "__contains__", "__array_namespace__", "to_device", "at", "view",
+    "nonzero",
+))  # fmt: skip
+
+
+def rest_of(name: str) -> str:
+    """What Python scalars are in further arguments of a method."""
+    return OPERAND if name == "clip" else STATIC
 
 
 install()

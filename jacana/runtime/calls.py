@@ -106,20 +106,19 @@ class Call:
         args: Sequence["Due"],
         consts: Sequence[Array] = (),
         config: object = None,
-        keywords: Sequence[tuple[str, Any]] = (),
         result: Result = _LIST,
         trees: Given | None = None,
     ) -> None:
-        kept = (layout, args, consts, config, keywords, result, trees)
+        kept = (layout, args, consts, config, result, trees)
         given = layout.inputs + len(layout.outputs)
         head = [
-            0, id(config) if config is not None else 0, len(consts), len(args), len(keywords),
+            0, id(config) if config is not None else 0, len(consts), len(args), 0,
             len(layout.outputs), len(layout.results),
             layout.program.address if layout.program is not None else 0,
             max(layout.slots, given + 1), layout.arena, class_number(layout.arena),
             int(layout.shared), result.form, result.word(), len(args), 0,
         ]  # fmt: skip
-        pairs = [id(x) for pair in keywords for x in pair]
+        pairs: list[int] = []
         if trees is not None:
             head[CALL_GIVEN], head[CALL_PATTERN] = trees.positional, trees.pattern.address
             head[CALL_KEYWORDS] = len(trees.names)

@@ -6,6 +6,8 @@ Where native types are possible, the choice and the call are one native function
 
 import ctypes
 import functools
+import importlib
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -35,32 +37,40 @@ from jacana.runtime.native_objects import (
     write_word,
 )
 
-# A front that is called with ever other types starts again from time to time.
+# A front that is called with ever other types keeps so many calls, and begins another list when so
+# many more could not be kept.
 MAX_CALLS = 64
+PATIENCE = 16 * MAX_CALLS
 
 
 class Calls:
     """The calls that a front knows, and the Python function for all other arguments."""
 
-    __slots__ = ("_words", "_kept", "_keys", "_slow", "address")
+    __slots__ = ("_words", "_kept", "_keys", "_refused", "_slow", "address")
 
     def __init__(self, slow: Callable[..., Any]) -> None:
         self._words = (ctypes.c_int64 * FRONT_SIZE)()
         self._kept: list[Call] = []
         self._keys: set[object] = set()
+        self._refused = 0
         self._slow = slow
         self.address = ctypes.addressof(self._words)
         self._words[FRONT_SLOW] = id(slow)
         self._words[FRONT_OWNER] = id(self._kept)
 
-    def knows(self, key: object) -> bool:
-        """Whether a call was added under a key, and is not forgotten."""
-        return key in self._keys
+    def wants(self, key: object) -> bool:
+        """Whether a call that is not known under a key should be added."""
+        if key in self._keys:
+            return False
+        if len(self._kept) >= MAX_CALLS:
+            self._refused += 1
+            if self._refused < PATIENCE:
+                return False
+            self.clear()
+        return True
 
     def add(self, call: Call, key: object) -> None:
         """Let the front take a call from now on."""
-        if len(self._kept) >= MAX_CALLS:
-            self.clear()
         self._keys.add(key)
         self._kept.append(call)
         self._words[FRONT_LEAVES] = max(self._words[FRONT_LEAVES], call.leaves)
@@ -73,6 +83,7 @@ class Calls:
         self._words[FRONT_FIRST] = 0
         self._kept = []
         self._keys = set()
+        self._refused = 0
         self._words[FRONT_OWNER] = id(self._kept)
         del old
 
@@ -129,28 +140,44 @@ def _vectorcall_call() -> int:
 @functools.cache
 def _operation_type() -> Any:
     prepare()
-    return make_object_type(
+    made = make_object_type(
         "jacana.runtime.fronts.Operation",
         "A function of arrays that is a method too.",
-        5,
+        4,
         [*_MEMBERS, *[Member(n, OBJECT, 2 + i, True) for i, n in enumerate(_NAMES)]],
         {TP_CALL: _vectorcall_call(), TP_DESCR_GET: native.runtime.address("bind_method")},
         flags=VECTORCALL | METHOD,
     )
+    made.__doc__ = property(lambda self: self.__wrapped__.__doc__)
+    made.__module__ = property(lambda self: self.__wrapped__.__module__)
+    # Everything else is the function's: attributes of ufuncs, annotations, where it is defined.
+    made.__getattr__ = lambda self, name: getattr(self.__wrapped__, name)
+    made.__repr__ = lambda self: repr(self.__wrapped__)
+    made.__reduce__ = lambda self: (_by_name, (self.__wrapped__.__module__, self.__qualname__))
+    return made
 
 
-_NAMES = ("__name__", "__doc__", "__wrapped__")
+def _by_name(module: str, name: str) -> Any:
+    """The function of a name where the user finds it."""
+    public = importlib.import_module(module.rpartition(".")[0])
+    return getattr(public, name) if hasattr(public, name) else getattr(sys.modules[module], name)
 
 
-def operation(slow: Callable[..., Any], entry: str = "call_operation") -> tuple[Any, Calls | None]:
-    """A function that knows calls, with `slow` for other arguments; it lives for good."""
+_NAMES = ("__name__", "__wrapped__")
+
+
+def operation(slow: Callable[..., Any], function: Callable[..., Any]) -> tuple[Any, Calls | None]:
+    """The function as one that knows calls, with `slow` for other arguments; it lives for good.
+
+    Where native types are not possible, it is the function itself, and there are no calls.
+    """
     if not is_supported():
-        return slow, None
+        return function, None
     made = _operation_type()()
     calls = Calls(slow)
     made._state = calls.address
-    made._entry = native.runtime.address(entry)
-    made.__name__, made.__doc__, made.__wrapped__ = slow.__name__, slow.__doc__, slow
+    made._entry = native.runtime.address("call_operation")
+    made.__name__, made.__wrapped__ = function.__name__, function
     keep_forever(made, calls, slow)
     return made, calls
 
@@ -166,15 +193,11 @@ def prepare() -> None:
         "config_variable": config._local,
         "config_module": vars(config),
         "config_name": "_process",
-        "primitive_fronts": primitive_fronts,
     }
     keep_forever(*objects.values())
     for name, value in objects.items():
         write_word(native.runtime.address(name), id(value))
 
-
-# Primitive -> the operation that knows its calls.
-primitive_fronts: dict[Any, Any] = {}
 
 if not TYPE_CHECKING and is_supported():
     prepare()

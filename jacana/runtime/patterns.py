@@ -2,8 +2,10 @@
 
 import ctypes
 import types
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from jacana.compiler.llvm.native_layout import (
     TREE_DICT,
@@ -19,9 +21,9 @@ _MAX_DEPTH = 50
 # Static values that are equal if they are of one type and Python says so, without Python code; and
 # those that are equal only to themselves.
 _COMPARABLE = frozenset((bool, int, str, bytes))
-_UNIQUE = frozenset((types.FunctionType, types.BuiltinFunctionType, type))
+_UNIQUE = (types.FunctionType, types.BuiltinFunctionType, type, np.dtype, types.EllipsisType)
 
-# The word of a leaf, or None where it cannot be matched natively.
+# The word of a leaf; None for what is a static value.
 LeafWord = Callable[[Any], int | None]
 
 
@@ -37,8 +39,7 @@ class Pattern:
 
 
 class _Writer:
-    def __init__(self, leaf_word: LeafWord) -> None:
-        self.leaf_word = leaf_word
+    def __init__(self) -> None:
         self.words: list[int] = []
         self.kept: list[object] = []
         self.leaves: list[Any] = []
@@ -50,69 +51,70 @@ class _Writer:
         self.kept.append(value)
         return id(value)
 
-    def write(self, tree: Any, depth: int = 0) -> bool:
-        """Append the pattern of a tree; False if native code does not know its nodes or leaves."""
+    def write(self, tree: Any, leaf_word: LeafWord, depth: int = 0) -> bool:
+        """Append the pattern of a tree; False if native code does not know a part of it."""
+        kind = type(tree)
         if depth > _MAX_DEPTH:
             return False
-        kind = type(tree)
         if tree is None:
             self.words.append(TREE_NONE)
             return True
         if kind is tuple or kind is list:
             self.words += [TREE_TUPLE if kind is tuple else TREE_LIST, len(tree)]
-            return all(self.write(item, depth + 1) for item in tree)
+            return all(self.write(item, leaf_word, depth + 1) for item in tree)
         if kind is dict:
-            # A dict has its leaves in the order of its keys.
-            if len({type(key) for key in tree}) > 1 or not all(type(k) in (str, int) for k in tree):
-                return False
-            self.words += [TREE_DICT, len(tree)]
-            for key in sorted(tree):
-                self.words.append(self.keep(key))
-                if not self.write(tree[key], depth + 1):
-                    return False
-            return True
-        word = self.leaf_word(tree)
+            return self._write_dict(tree, leaf_word, depth)
+        word = leaf_word(tree)
         if word is None:
-            return False
+            return self._write_static(tree)
         self.words += [TREE_LEAF, word]
         self.leaves.append(tree)
         return True
 
-    def write_static(self, value: Any) -> bool:
-        """Append the pattern of a static value; False if native code cannot tell it."""
-        kind = type(value)
-        if value is None:
-            self.words.append(TREE_NONE)
-            return True
-        if kind not in _COMPARABLE and kind not in _UNIQUE:
+    def _write_dict(self, tree: dict[Any, Any], leaf_word: LeafWord, depth: int) -> bool:
+        # A dict has its leaves in the order of its keys.
+        if len({type(key) for key in tree}) > 1 or not all(type(k) in (str, int) for k in tree):
             return False
-        self.words += [TREE_EQUAL if kind in _COMPARABLE else TREE_SAME, self.keep(value)]
+        self.words += [TREE_DICT, len(tree)]
+        for key in sorted(tree):
+            self.words.append(self.keep(key))
+            if not self.write(tree[key], leaf_word, depth + 1):
+                return False
+        return True
+
+    def _write_static(self, value: Any) -> bool:
+        kind = type(value)
+        if kind in _COMPARABLE or kind is slice and is_plain_slice(value):
+            self.words += [TREE_EQUAL, self.keep(value)]
+        elif isinstance(value, _UNIQUE):
+            self.words += [TREE_SAME, self.keep(value)]
+        else:
+            return False
         return True
 
 
+def is_plain_slice(value: slice) -> bool:
+    """Whether the bounds are Python integers."""
+    bounds = (value.start, value.stop, value.step)
+    return all(bound is None or type(bound) is int for bound in bounds)
+
+
 def of_arguments(
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
-    static_numbers: Collection[int],
-    static_names: Collection[str],
-    leaf_word: LeafWord,
+    args: Sequence[Any], kwargs: dict[str, Any], leaf_word_of: Callable[[int | str], LeafWord]
 ) -> Pattern | None:
     """What the arguments of a call look like: positional ones, then named ones by their names."""
-    writer = _Writer(leaf_word)
-    for number, value in enumerate(args):
-        write = writer.write_static if number in static_numbers else writer.write
-        if not write(value):
-            return None
-    for name in sorted(kwargs):
-        write = writer.write_static if name in static_names else writer.write
-        if not write(kwargs[name]):
+    writer = _Writer()
+    places: list[tuple[int | str, Any]] = [*enumerate(args)]
+    places += [(name, kwargs[name]) for name in sorted(kwargs)]
+    for place, value in places:
+        if not writer.write(value, leaf_word_of(place)):
             return None
     return writer.finish()
 
 
 def of_results(tree: Any, numbers: Sequence[int]) -> Pattern | None:
     """A tree whose leaves are counted from 0, each standing for the result of a number."""
-    writer = _Writer(lambda leaf: numbers[leaf] if type(leaf) is int else None)
-    if not writer.write(tree) or list(writer.leaves) != list(range(len(numbers))):
+    writer = _Writer()
+    if not writer.write(tree, lambda leaf: numbers[leaf] if type(leaf) is int else None):
         return None
-    return writer.finish()
+    return writer.finish() if writer.leaves == list(range(len(numbers))) else None

@@ -168,7 +168,8 @@ def test_references_are_exact():
         Array(aval, x.buffer)
         weakref.ref(array_of(2))
 
-    use()
+    for _ in range(5):
+        use()
     counts = sys.getrefcount(aval), sys.getrefcount(kind), sys.getrefcount(x)
     for _ in range(1000):
         use()

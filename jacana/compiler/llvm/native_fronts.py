@@ -22,7 +22,6 @@ from jacana.compiler.llvm.native_text import Module, Value, Writer
 
 # The flag of a vectorcall's number of arguments.
 _MANY = (1 << 63) - 1
-_EQUAL = 2
 
 
 def define(module: Module, object_head: int) -> None:
@@ -30,17 +29,15 @@ def define(module: Module, object_head: int) -> None:
     module.external("PyContextVar_Get", "i32", "ptr, ptr, ptr")
     module.external("PyDict_GetItem", "ptr", "ptr, ptr")
     module.external("PyMethod_New", "ptr", "ptr, ptr")
-    module.external("PyObject_RichCompareBool", "i32", "ptr, ptr, i32")
     module.external("PyObject_Vectorcall", "ptr", "ptr, ptr, i64, ptr")
     for name in (
         "trace_state", "trace_name", "base_trace", "config_variable", "config_module",
-        "config_name", "primitive_fronts", "call_refused",
+        "config_name", "call_refused",
     ):  # fmt: skip
         module.shared_data(name, "ptr", "null")
     fields = Fields(object_head)
     _define_matches(module)
     _define_trees_match(module)
-    _define_keywords_match(module)
     _define_is_ambient(module)
     _define_find(module)
     _define_dispatch(module)
@@ -57,9 +54,11 @@ def refused(f: Writer) -> Value:
 
 def _define_matches(module: Module) -> None:
     """Whether each positional argument is what a call says that it must be."""
-    with module.function("matches", "i64", "ptr", "ptr", "i64", inside=True) as (f, p):
-        call, args, count = p
+    kinds = ("ptr", "ptr", "i64", "ptr")
+    with module.function("matches", "i64", *kinds, inside=True) as (f, (call, args, count, names)):
         with f.when(call.load("i64", CALL_GIVEN).ne(count)):
+            f.ret(0)
+        with f.when(names.ne(0)), f.when(f.call("i64", "PyTuple_Size", names).ne(0)):
             f.ret(0)
         due = Parts(call).args
         with f.count(0, count) as i:
@@ -101,31 +100,6 @@ def _define_trees_match(module: Module) -> None:
             with f.when(found.eq(0)):
                 f.call("void", "drop_between", table, end.value)
                 f.ret(0)
-        f.ret(1)
-
-
-def _define_keywords_match(module: Module) -> None:
-    """Whether keyword arguments, whose values follow the positional ones, are those of a call."""
-    kinds = ("ptr", "ptr", "ptr")
-    with module.function("keywords_match", "i64", *kinds, inside=True) as (f, (call, values, n)):
-        count = f.variable("i64", 0)
-        with f.when(n.ne(0)):
-            count.set(f.call("i64", "PyTuple_Size", n))
-        due = call.load("i64", CALL_KEYWORDS)
-        with f.when(due.ne(count.value)):
-            f.ret(0)
-        pairs = Parts(call).keywords
-        with f.count(0, due) as i:
-            name = f.call("ptr", "PyTuple_GetItem", n, i)
-            with f.when(name.ne(pairs.load("ptr", i * 2))):
-                f.ret(0)
-            given, wanted = values.load("ptr", i), pairs.load("ptr", i * 2 + 1)
-            with f.when(given.ne(wanted)):
-                equal = f.call("i32", "PyObject_RichCompareBool", given, wanted, f.i32(_EQUAL))
-                with f.when(equal < 0):
-                    f.call("void", "PyErr_Clear")
-                with f.when(equal <= 0):
-                    f.ret(0)
         f.ret(1)
 
 
@@ -171,9 +145,7 @@ def _define_find(module: Module) -> None:
                 found = f.call("i64", "trees_match", call, args, n, names, table, room)
                 loop.leave_if(found.ne(0))
                 otherwise.begin()
-                with f.when(f.call("i64", "matches", call, args, n).ne(0)):
-                    found = f.call("i64", "keywords_match", call, args.item("ptr", n), names)
-                    loop.leave_if(found.ne(0))
+                loop.leave_if(f.call("i64", "matches", call, args, n, names).ne(0))
             previous.set(call)
             at.set(following)
         call = at.value
@@ -230,7 +202,7 @@ def _count(f: Writer, flagged: Value) -> Value:
 
 
 def _define_entries(module: Module, fields: Fields) -> None:
-    """The vectorcalls of fronts, of operations (whose function takes no front), of primitives."""
+    """The vectorcalls of fronts, and of operations, whose function does not take the front."""
     kinds = ("ptr", "ptr", "i64", "ptr")
     with module.function("call_front", "ptr", *kinds) as (f, (this, args, flagged, names)):
         count, state = _count(f, flagged), fields.word(this, 1).load("ptr")
@@ -245,18 +217,6 @@ def _define_entries(module: Module, fields: Fields) -> None:
         with f.when(result.ne(refused(f))):
             f.ret(result)
         slow = state.load("ptr", FRONT_SLOW)
-        f.ret(f.call("ptr", "PyObject_Vectorcall", slow, args, count, names))
-    with module.function("call_primitive", "ptr", *kinds) as (f, (this, args, flagged, names)):
-        count = _count(f, flagged)
-        with f.when(count > 0):
-            primitive, fronts = args.load("ptr"), f.symbol("primitive_fronts").load("ptr")
-            front = f.call("ptr", "PyDict_GetItem", fronts, primitive)
-            with f.when(front.ne(0)):
-                state, rest = fields.word(front, 1).load("ptr"), args.item("ptr", 1)
-                result = f.call("ptr", "dispatch", state, rest, count - 1, names)
-                with f.when(result.ne(refused(f))):
-                    f.ret(result)
-        slow = fields.word(this, 1).load("ptr").load("ptr", FRONT_SLOW)
         f.ret(f.call("ptr", "PyObject_Vectorcall", slow, args, count, names))
     with module.function("bind_method", "ptr", "ptr", "ptr", "ptr") as (f, (this, instance, _)):
         with f.when(instance.eq(0)):

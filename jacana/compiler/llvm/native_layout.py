@@ -21,9 +21,9 @@ SIZES = (1, 2, 4, 8, 16)
 ) = range(7)  # fmt: skip
 
 # Words at the head of a call: what a program is given, and what becomes of its results. Then come
-# captured arrays, what each argument must be, names and values of keyword arguments, the outputs
-# (aval, number of bytes, size class) and for each result its number among arguments and outputs.
-# Where there is a pattern, arguments are trees, and keywords have places in place of values.
+# captured arrays, what each leaf of the arguments must be, names of keyword arguments with their
+# places, the outputs (aval, number of bytes, size class), and for each result its number among
+# captured arrays, leaves and outputs. Without a pattern, the arguments are the leaves.
 (
     CALL_NEXT, CALL_CONFIG, CALL_CONSTS, CALL_ARGS, CALL_KEYWORDS, CALL_OUTPUTS, CALL_RESULTS,
     CALL_PROGRAM, CALL_FRAME, CALL_ARENA, CALL_ARENA_CLASS, CALL_HOLD, CALL_FORM, CALL_FINISH,
