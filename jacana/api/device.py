@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jacana.api import eager
 from jacana.api.jit import jitted_functions
 from jacana.core import tree
 from jacana.core.trace import Tracer
@@ -94,10 +95,22 @@ def _converts(x: Any) -> bool:
 
 def block_until_ready(x: Any) -> Any:
     """The tree itself, once its arrays are computed."""
+    if type(x) is not Array:
+        _wait(x)
+    return x
+
+
+def _wait(x: Any) -> None:
+    """Let each leaf that knows how wait; Arrays are ready. Common containers are not flattened."""
+    kind = type(x)
+    if kind is dict or kind is list or kind is tuple:
+        for item in x.values() if kind is dict else x:
+            if type(item) is not Array:
+                _wait(item)
+        return
     for leaf in tree.leaves(x):
         if hasattr(leaf, "block_until_ready"):
             leaf.block_until_ready()
-    return x
 
 
 def copy_to_host_async(x: Any) -> Any:
@@ -121,6 +134,7 @@ def clear_caches() -> None:
         cache.clear()
     for function in list(jitted_functions):
         function.clear_cache()
+    eager.clear()
 
 
 @contextmanager

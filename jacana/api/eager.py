@@ -155,13 +155,28 @@ def eager(function: Callable[..., Any], *roles: str, rest: str = STATIC) -> Any:
     return made
 
 
+learners: list["Learner"] = []
+
+
+def clear() -> None:
+    """Forget the programs of all functions."""
+    for learner in learners:
+        learner.forget()
+
+
 class Learner:
     """Makes programs of what a function does with arguments that come again."""
 
     def __init__(self, function: Callable[..., Any], roles: Roles):
+        learners.append(self)
         self._function, self._roles = function, roles
         self._counts: Bounded[Any, int] = Bounded(1024)
         self.calls: Calls | None = None
+
+    def forget(self) -> None:
+        self._counts.clear()
+        if self.calls is not None:
+            self.calls.clear()
 
     def see(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
         """Note a call and what it gave."""

@@ -7,6 +7,8 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from jacana.api import compile_log, known_calls
 from jacana.api.arguments import argument_names, check_jit_arguments
 from jacana.api.staged import Lowered, Traced
@@ -94,15 +96,16 @@ class Jitted(Front):
         self._donate_argnums = donate_argnums
         self._donate_argnames = frozenset(donate_argnames)
         self._is_plain = not (static_argnums or static_argnames)
-        self._donates = bool(donate_argnums or donate_argnames)
         jitted_functions.add(self)
         self._entries: dict[Any, Entry] = {}
         # Entries of eager calls whose arguments are all arrays, found without a pytree.
         self._of_arrays: dict[Any, Entry] = {}
         # Calls that never come to `_call` again.
         self._calls = self._begin()
+        self._undonated = Undonated(self) if donate_argnums or donate_argnames else None
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
+        """The result for arguments that native code knows no call for."""
         settings = config.current()
         if not kwargs and is_eager():
             avals = [a.aval if type(a) is Array else None for a in args]
@@ -112,6 +115,17 @@ class Jitted(Front):
                 return out[0] if entry.is_single else entry.out_tree.unflatten(out)
         if settings.disable_jit:
             return self._function(*args, **kwargs)
+        if self._is_plain and any(map(is_numbers, args)) and is_eager():
+            args = tuple([to_array(x) if is_numbers(x) else x for x in args])
+            return self(*args, **kwargs)
+        if self._undonated is not None and is_eager():
+            out = self._undonated(*args, **kwargs)
+            self._donate(args, kwargs, out)
+            return out
+        return self._run(self._calls, args, kwargs)
+
+    def _run(self, calls: Calls | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result, by whatever way there is; `calls` come to know the next one like this."""
         key, leaves, dynamic = self._key(args, kwargs)
         entry = self._entries.get(key)
         if entry is None or (entry.consts and entry.is_stale()):
@@ -119,25 +133,28 @@ class Jitted(Front):
         if is_eager() and not entry.has_tracers():
             arrays = [x if type(x) is Array else to_array(x) for x in leaves]
             out = entry.run(arrays)
-            if self._donates:
-                self._donate(args, kwargs, out)
-            else:
-                self._learn(entry, args, kwargs, leaves)
+            self._learn(calls, entry, args, kwargs, leaves)
         else:
             out = entry.bind(leaves)
         return entry.out_tree.unflatten(out)
 
     def _learn(
-        self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
+        self,
+        calls: Calls | None,
+        entry: Entry,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        leaves: list[Any],
     ) -> None:
         """Take the next call like this one a shorter way."""
-        if self._is_plain and not kwargs and all(map(is_array, args)):
+        plain = self._is_plain and self._undonated is None
+        if plain and not kwargs and all(map(is_array, args)):
             traced = config.current().traced
             self._of_arrays[(traced, *[x.aval for x in args])] = entry
-        if self._calls is not None:
+        if calls is not None:
             numbers = {n % len(args) if n < 0 and args else n for n in self._static_argnums}
             static = (numbers, self._static_argnames)
-            entry.learn(self._calls, args, kwargs, leaves, static)
+            entry.learn(calls, args, kwargs, leaves, static)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -212,20 +229,36 @@ class Jitted(Front):
     def clear_cache(self) -> None:
         self._entries.clear()
         self._of_arrays.clear()
-        if self._calls is not None:
-            self._calls.clear()
+        undonated = self._undonated.calls if self._undonated is not None else None
+        for calls in (self._calls, undonated):
+            if calls is not None:
+                calls.clear()
 
     def _cache_size(self) -> int:
         return len(self._entries)
 
-    def _donate(self, args: Any, kwargs: Any, results: Sequence[Any]) -> None:
+    def _donate(self, args: Any, kwargs: Any, out: Any) -> None:
         """Donated arrays are deleted: using them afterwards is an error."""
-        kept = {id(r.buffer) for r in results if type(r) is Array}
+        results = [out] if type(out) is Array else tree.leaves(out)
+        kept = {r.address for r in results if type(r) is Array}
         chosen = [args[n] for n in self._donate_argnums if -len(args) <= n < len(args)]
         chosen += [v for k, v in kwargs.items() if k in self._donate_argnames]
-        for x in tree.leaves(chosen):
-            if type(x) is Array and id(x.buffer) not in kept:
+        for x in chosen if all(map(is_array, chosen)) else tree.leaves(chosen):
+            if type(x) is Array and x.address not in kept:
                 x.delete()
+
+
+class Undonated(Front):
+    """A jitted function that gives arguments away, before it does: what it calculates."""
+
+    __slots__ = ("_jitted", "calls")
+
+    def __init__(self, jitted: Jitted):
+        self._jitted = jitted
+        self.calls = self._begin()
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        return self._jitted._run(self.calls, args, kwargs)
 
 
 class Arguments:
@@ -317,6 +350,11 @@ def raise_bad_output(name: str, value: Any, out: Any) -> None:
 
 def is_array(x: Any) -> bool:
     return type(x) is Array
+
+
+def is_numbers(x: Any) -> bool:
+    """Whether x is a NumPy array of a dtype that arrays have, without a look at its values."""
+    return type(x) is np.ndarray and x.dtype.kind in "biufc"
 
 
 def short_repr(value: Any) -> str:

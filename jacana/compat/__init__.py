@@ -66,6 +66,8 @@ class JaxModule(types.ModuleType):
         if not name.startswith("__") and name not in INTERNAL:
             found = getattr(jacana, name, MISSING)
             if found is not MISSING:
+                # Found without a search from now on: a search takes as long as ten small calls.
+                self.__dict__[name] = found
                 return found
             if importlib.util.find_spec(f"jacana.{name}") is not None:
                 return importlib.import_module(f"jax.{name}")

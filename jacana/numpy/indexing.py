@@ -1,5 +1,6 @@
 """Reading and updating by index: `x[i]`, `x.at[i].set(v)`, take, nonzero."""
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from jacana.numpy.promotion import broadcast_to, convert, promote_dtypes
 from jacana.numpy.selection import where
 from jacana.ops import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from jacana.ops.shape import full
+from jacana.runtime.array import Array, to_array
 
 MODES = {
     None: None,
@@ -39,6 +41,12 @@ def mode_of(mode: Any, default: GatherScatterMode) -> Any:
 
 def get_item(x: Any, index: Any) -> Any:
     """x[index]; indices out of bounds are clamped."""
+    if type(index) is Array and type(x) is Array and is_eager():
+        aval = index.aval
+        if aval.dtype is dtypes.bool_ and len(aval.shape) == 1 and aval.shape == x.shape[:1]:
+            # The places of a mask are an index as any other.
+            places = np.asarray(index).nonzero()[0].astype(np.int32)
+            return operator.getitem(x, to_array(places))  # type: ignore[call-overload]
     plan = plan_index(index, x.shape)
     return read(x, plan, GatherScatterMode.PROMISE_IN_BOUNDS, None)
 

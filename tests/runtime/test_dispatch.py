@@ -419,3 +419,35 @@ def test_jitted_functions_work_in_a_forked_child(x):
         good = f(x).tolist() == [1, 2, 3, 4] and g(x).tolist() == g(x).tolist() == [0, 3, 6, 9]
         os._exit(0 if good else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@native_only
+def test_donation_and_numpy_arguments_take_a_short_way():
+    traced = []
+    f = jacana.jit(lambda t, k: traced.append(1) or {"a": t["a"] + k}, donate_argnums=0)
+    for i in range(4):
+        t = {"a": jnp.arange(3.0), "b": jnp.zeros(2)}
+        assert f(t, float(i))["a"].tolist() == [i, i + 1, i + 2]
+        assert t["a"].is_deleted()
+        assert t["b"].is_deleted()
+    kept = jacana.jit(lambda a: a, donate_argnums=0)
+    for _ in range(4):
+        x = jnp.arange(3.0)
+        assert kept(x).tolist() == [0, 1, 2]
+    g = jacana.jit(lambda a, b: a * b)
+    for i in range(4):
+        host = np.arange(3.0) + i
+        assert g(host, jnp.ones(3)).tolist() == host.tolist()
+    with jacana.disable_jit():
+        assert type(jacana.jit(lambda a: a)(host)) is np.ndarray
+    assert len(traced) == 1
+
+
+def test_clear_caches_forgets_eager_programs_and_jitted_functions(x):
+    f = jacana.jit(lambda a: a + 1)
+    for _ in range(5):
+        f(x), x[1], x.sum()
+    jacana.clear_caches()
+    for _ in range(5):
+        assert f(x).tolist() == [1, 2, 3, 4]
+        assert (x[1].item(), x.sum().item()) == (1, 6)
