@@ -68,7 +68,6 @@ class Fusion:
         self.groups: list[Group] = []
         self.merged: list[int] = []  # union-find over groups
         self.uses: dict[int, list[Use]] = {}
-        self.producer: dict[int, int] = {}  # stored tensor -> group
         self.called: dict[int, int] = {}  # id(call) -> group
         # Loops: how often the body of each runs in all.
         self.runs: list[float] = []
@@ -118,7 +117,6 @@ class Fusion:
             for x in (*call.inputs, *starts):
                 self.required.add(x.id)
                 self.uses.setdefault(x.id, []).append(Use(made, (), False))
-        self.producer[tensor.id] = made
         self._depend(uses, made)
 
     def _depend(self, uses: Iterable[Use], producer: int) -> None:
@@ -244,7 +242,6 @@ class Fusion:
         group = self._join(tensor, kernel_uses)
         if group is None:
             group = self._add_group([tensor])
-        self.producer[tensor.id] = group.id
         self._depend([u for u in uses if self.find(u.group) is not group], group.id)
         axes = tuple(frozenset((x,)) for x in group.loops)
         self._enter(tensor, Use(group.id, axes, True))

@@ -12,10 +12,16 @@ from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.primitive import Inapplicable, Linear, Primitive
 from jacana.core.trace import Tracer
 from jacana.ops.shape import zeros
-from jacana.transforms.batch import BatchTrace, batch, batch_program, to_axis
+from jacana.transforms.batch import (
+    BatchTrace,
+    batch,
+    batch_program,
+    batch_program_to,
+    to_axis,
+)
 from jacana.transforms.derived import closed, evaluated, kept
 from jacana.transforms.eager_tape import EagerTape
-from jacana.transforms.jvp import has_tangents, jvp_program
+from jacana.transforms.jvp import has_tangents, jvp_program, zero_tangent
 from jacana.transforms.linearize import Tape, linearize_programs
 from jacana.transforms.transpose import transpose_program
 
@@ -120,7 +126,7 @@ class Cond(Primitive):
         given = tuple(axes[1:])
         found = [batch_program(b.jaxpr, size, given, name)[1] for b in branches]
         batched = union([[a is not None for a in f] for f in found])
-        made = tuple(batched_branch(b.jaxpr, size, given, name, tuple(batched)) for b in branches)
+        made = tuple(batch_program_to(b.jaxpr, size, given, name, tuple(batched)) for b in branches)
         return self(index, *rest, branches=made), [0 if b else None for b in batched]
 
     def _batch_by_selection(
@@ -181,17 +187,12 @@ def completed(
         outs = evaluate(jaxpr, (), args)
         tangents = iter(outs[count:])
         full = [
-            next(tangents) if nz else zero_like(o) if w else None
+            next(tangents) if nz else zero_tangent(o) if w else None
             for o, nz, w in zip(outs[:count], nonzero, wanted, strict=True)
         ]
         return [*outs[:count], *[t for t in full if t is not None]]
 
     return kept(jaxpr, (key, tuple(wanted)), lambda: closed(run, jaxpr.in_avals))
-
-
-def zero_like(x: Any) -> Any:
-    aval = x.aval.to_tangent_aval() if hasattr(x, "aval") else ShapedArray((), np.result_type(x))
-    return zeros(aval.shape, aval.dtype)
 
 
 def filled(
@@ -257,24 +258,6 @@ def tangent_branch(
 
     key = ("tangent branch", k, tuple(wanted), tuple(avals))
     return kept(halves.tangent.jaxpr, key, lambda: closed(run, avals))
-
-
-def batched_branch(
-    jaxpr: Jaxpr, size: int, axes: tuple[Any, ...], name: Any, wanted: tuple[bool, ...]
-) -> ClosedJaxpr:
-    """The program over a batch, with the batch axis first in the wanted outputs."""
-
-    def run(*args: Any) -> list[Any]:
-        outs, found = batch(evaluated(jaxpr), size, args, axes, name)
-        return [
-            to_axis(o, a, 0, size) if w else o for o, a, w in zip(outs, found, wanted, strict=True)
-        ]
-
-    avals = [
-        a if axis is None else a.update(shape=(*a.shape[:axis], size, *a.shape[axis:]))
-        for a, axis in zip(jaxpr.in_avals, axes, strict=True)
-    ]
-    return kept(jaxpr, ("batched", size, axes, name, wanted), lambda: closed(run, avals))
 
 
 cond = Cond()

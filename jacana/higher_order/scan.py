@@ -11,10 +11,9 @@ from jacana.core.evaluate import evaluate, evaluate_reference
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.primitive import Inapplicable, Linear, Primitive
 from jacana.higher_order.tangents import instantiate_flags
-from jacana.higher_order.while_loop import batched_avals, program_axes
 from jacana.ops.shape import zeros
-from jacana.transforms.batch import BatchTrace, batch, to_axis
-from jacana.transforms.derived import closed, evaluated, kept
+from jacana.transforms.batch import BatchTrace, batch_program, batch_program_to, to_axis
+from jacana.transforms.derived import closed, kept
 from jacana.transforms.jvp import jvp_program
 from jacana.transforms.linearize import linearize_programs
 from jacana.transforms.transpose import backward_pass
@@ -169,7 +168,7 @@ class Scan(Primitive):
         batched = [a is not None for a in axes]
         while True:
             body_axes = tuple(0 if b else None for b in batched)
-            out = program_axes(body, size, body_axes, name)
+            out = batch_program(body, size, body_axes, name)[1]
             grown = [b or a is not None for b, a in zip(batched[n : n + m], out[:m], strict=True)]
             if grown == batched[n : n + m]:
                 break
@@ -178,7 +177,7 @@ class Scan(Primitive):
             if batched[i] and axes[i] is None:
                 moved[i] = to_axis(values[i], None, 0, size)
         wanted = (*batched[n : n + m], *[a is not None for a in out[m:]])
-        program = batched_body(body, size, body_axes, name, wanted)
+        program = batch_program_to(body, size, body_axes, name, wanted)
         outs = self(*moved, **{**params, "jaxpr": program})
         places = [0 if w else None for w in wanted[:m]] + [1 if w else None for w in wanted[m:]]
         return outs, places
@@ -339,21 +338,6 @@ def transposed_body(
 
     avals = [*types(known_consts), *types(linear_consts), *outs[:m], *ys, *types(known_xs)]
     return kept(body, ("transposed body", n, m, linear, ys_nonzero), lambda: closed(run, avals))
-
-
-def batched_body(
-    body: Jaxpr, size: int, axes: tuple[Any, ...], name: Any, wanted: tuple[bool, ...]
-) -> ClosedJaxpr:
-    """The body over a batch, with the batch axis first in the wanted outputs."""
-
-    def run(*args: Any) -> list[Any]:
-        outs, found = batch(evaluated(body), size, args, axes, name)
-        return [
-            to_axis(o, a, 0, size) if w else o for o, a, w in zip(outs, found, wanted, strict=True)
-        ]
-
-    avals = batched_avals(body.in_avals, size, axes)
-    return kept(body, ("batched body", size, axes, name, wanted), lambda: closed(run, avals))
 
 
 scan = Scan()

@@ -1,5 +1,6 @@
 """while_loop: repeat a body as long as a condition holds."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.primitive import Inapplicable, Primitive
 from jacana.higher_order.cond import spread_like
 from jacana.higher_order.tangents import instantiate_flags
-from jacana.transforms.batch import BatchTrace, batch, to_axis
+from jacana.transforms.batch import BatchTrace, batch, batch_program, to_axis, with_axis
 from jacana.transforms.derived import closed, evaluated, kept
 from jacana.transforms.jvp import jvp_program
 
@@ -102,8 +103,10 @@ class WhileLoop(Primitive):
         batched = [a is not None for a in axes[n + m :]]
         while True:
             carry_axes = tuple(0 if b else None for b in batched)
-            is_batched = program_axes(cond, size, (*cond_axes, *carry_axes), name)[0] is not None
-            out = program_axes(body, size, (*body_axes, *carry_axes), name)
+            is_batched = (
+                batch_program(cond, size, (*cond_axes, *carry_axes), name)[1][0] is not None
+            )
+            out = batch_program(body, size, (*body_axes, *carry_axes), name)[1]
             grown = [b or is_batched or a is not None for b, a in zip(batched, out, strict=True)]
             if grown == batched:
                 break
@@ -167,30 +170,6 @@ def jvp_body(
     return kept(body, ("jvp body", const_nonzero, nonzero), lambda: closed(run, every))
 
 
-def program_axes(jaxpr: Jaxpr, size: int, axes: tuple[Any, ...], name: Any) -> list[Any]:
-    """The batch axes of a program's outputs."""
-
-    def make() -> list[Any]:
-        found: list[Any] = []
-
-        def run(*args: Any) -> list[Any]:
-            outs, out_axes = batch(evaluated(jaxpr), size, args, axes, name)
-            found[:] = out_axes
-            return outs
-
-        closed(run, batched_avals(jaxpr.in_avals, size, axes))
-        return found
-
-    return kept(jaxpr, ("axes", size, axes, name), make)
-
-
-def batched_avals(avals: Any, size: int, axes: Any) -> list[ShapedArray]:
-    return [
-        a if axis is None else a.update(shape=(*a.shape[:axis], size, *a.shape[axis:]))
-        for a, axis in zip(avals, axes, strict=True)
-    ]
-
-
 def batched_loop(
     cond: Jaxpr, body: Jaxpr, size: int, axes: Any, name: Any, is_batched: bool
 ) -> tuple[ClosedJaxpr, ClosedJaxpr]:
@@ -220,9 +199,12 @@ def batched_loop(
             ops.select_n(spread_like(go, o), old, o) for o, old in zip(placed, carry, strict=True)
         ]
 
-    carry_types = batched_avals(carry_avals, size, carry_axes)
-    cond_types = batched_avals(cond.in_avals[:n], size, cond_axes)
-    body_types = batched_avals(body.in_avals[: len(body_axes)], size, body_axes)
+    def types(avals: Sequence[ShapedArray], along: Sequence[int | None]) -> list[ShapedArray]:
+        return [with_axis(a, size, axis) for a, axis in zip(avals, along, strict=True)]
+
+    carry_types = types(carry_avals, carry_axes)
+    cond_types = types(cond.in_avals[:n], cond_axes)
+    body_types = types(body.in_avals[: len(body_axes)], body_axes)
     extra = cond_types if is_batched else []
     key = ("batched loop", id(cond), size, axes, name)
     made: tuple[ClosedJaxpr, ClosedJaxpr] = kept(

@@ -172,6 +172,21 @@ def batch_program(
     return kept(jaxpr, ("batch", size, axes, axis_name), make)
 
 
+def batch_program_to(
+    jaxpr: Jaxpr, size: int, axes: tuple[int | None, ...], axis_name: Any, wanted: tuple[bool, ...]
+) -> ClosedJaxpr:
+    """The batched program, with the batch axis first in the wanted outputs and in no others."""
+
+    def run(*args: Any) -> list[Any]:
+        outs, found = batch(evaluated(jaxpr), size, args, axes, axis_name)
+        return [
+            to_axis(o, a, 0, size) if w else o for o, a, w in zip(outs, found, wanted, strict=True)
+        ]
+
+    avals = [with_axis(v, size, a) for v, a in zip(jaxpr.in_avals, axes, strict=True)]
+    return kept(jaxpr, ("batch to", size, axes, axis_name, wanted), lambda: closed(run, avals))
+
+
 def with_axis(aval: ShapedArray, size: int, axis: int | None) -> ShapedArray:
     """The aval of a batch of values."""
     if axis is None:
