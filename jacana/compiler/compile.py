@@ -15,6 +15,7 @@ from jacana.compiler.commands import (
     Program,
 )
 from jacana.compiler.control import ControlFrame
+from jacana.compiler.cost import holds_fold, repeats_work
 from jacana.compiler.fuse import Group, fuse
 from jacana.compiler.loops import write_loop
 from jacana.compiler.lower import Builder
@@ -95,14 +96,16 @@ def write_call(context: Context, call: Call, read: set[int]) -> list[Command]:
 def write_control(context: Context, call: ControlCall, read: set[int]) -> list[Command]:
     """A loop as kernels of its own, or copies of what it begins with and a command."""
     kernels = write_loop(context, call, [k for k, t in enumerate(call.outputs) if t.id in read])
-    if kernels is not None:
+    if kernels is not None and not any(holds_fold(k) for k in kernels):
+        return list(kernels)
+    command = ControlFrame(context, call).command(compile_jaxpr)
+    if kernels is not None and not repeats_work(kernels, command):
         return list(kernels)
     copies: list[Command] = [
         LibraryCommand("copy", "", (slot_of(t), slot_of(call.outputs[k])), (nbytes(t),))
         for k, t in call.start.items()
     ]
-    frame = ControlFrame(context, call)
-    return [*copies, frame.command(compile_jaxpr)]
+    return [*copies, command]
 
 
 def slot_of(tensor: Tensor) -> int:

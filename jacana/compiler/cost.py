@@ -17,6 +17,9 @@ from jacana.compiler.commands import (
 from jacana.core.records import record
 from jacana.kernel import ir
 
+# One command more costs about as much as this many operations; doing work this many times over
+# costs no more than storing what is shared.
+LAUNCH, REPEATED = 200.0, 1.5
 ARITHMETIC = frozenset(
     ("add", "sub", "mul", "div", "rem", "min", "max", "fma", "sqrt", "neg", "abs", "floor", "ceil",
      "trunc", "round")
@@ -69,6 +72,24 @@ def command_cost(command: Command, sizes: Mapping[int, int]) -> Cost:
             )
             return Cost(body.flops * rounds, body.calls * rounds) + traffic
     return traffic
+
+
+def holds_fold(command: KernelCommand) -> bool:
+    """Whether the kernel folds more elements than are written out."""
+    assert command.kernel is not None
+    return any(isinstance(s, ir.Reduce) for s in statements(command.kernel.body))
+
+
+def repeats_work(kernels: Iterable[KernelCommand], loop: ControlCommand) -> bool:
+    """Whether a round of a loop's kernels computes again what its commands would store once."""
+    apart = [c for inner in loop.programs for c in inner.commands]
+    return arithmetic(kernels) > LAUNCH * len(apart) + REPEATED * arithmetic(apart)
+
+
+def arithmetic(commands: Iterable[Command]) -> float:
+    """Operations and calls of the commands, those of a while loop for one round."""
+    costs = [command_cost(c, {}) for c in commands]
+    return sum(c.flops + c.calls for c in costs)
 
 
 def touched(command: Command) -> tuple[set[int], set[int]]:

@@ -14,6 +14,7 @@ from jacana.runtime.executable import Executable
 X = np.float32(0.3)
 V = np.linspace(-1.5, 2, 45, dtype=np.float32)
 M = np.linspace(-1, 1, 4 * 40, dtype=np.float32).reshape(4, 40)
+TABLE = np.linspace(-1, 1, 600 * 5, dtype=np.float32).reshape(600, 5)
 
 
 def program(function, *args):
@@ -118,6 +119,8 @@ COMMANDS = {
         lambda s: jnp.any(s < 40), lambda s: jnp.where(jnp.any(s < 30), s + 2, s + 1), v), (V,)),
     "product": (lambda m: lax.fori_loop(0, 3, lambda i, s: jnp.tanh(s @ s.T @ s), m), (M,)),
     "sort": (lambda v: lax.fori_loop(0, 3, lambda i, s: jnp.sort(s)[::-1], v), (V,)),
+    "a model that each lane would evaluate": (lambda s: lax.fori_loop(
+        0, 3, lambda i, s: s - jacana.grad(lambda s: jnp.tanh(TABLE @ s).sum())(s), s), (V[:5],)),
 }  # fmt: skip
 
 
