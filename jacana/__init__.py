@@ -18,10 +18,6 @@ from jacana.api.custom import (
     custom_vjp as custom_vjp,
 )
 from jacana.api.derivatives import (
-    hessian as hessian,
-    jacfwd as jacfwd,
-    jacobian as jacobian,
-    jacrev as jacrev,
     jvp as jvp,
     linear_transpose as linear_transpose,
     linearize as linearize,
@@ -49,6 +45,12 @@ from jacana.api.inspect import (
     eval_shape as eval_shape,
     make_jaxpr as make_jaxpr,
     typeof as typeof,
+)
+from jacana.api.jacobians import (
+    hessian as hessian,
+    jacfwd as jacfwd,
+    jacobian as jacobian,
+    jacrev as jacrev,
 )
 from jacana.api.jit import jit as jit
 from jacana.api.scopes import (

@@ -7,6 +7,7 @@ from typing import Any
 from jacana.core import dtypes, tree
 from jacana.core.errors import NotAnArrayError
 from jacana.core.values import aval_of, is_array_like
+from jacana.runtime.array import Array
 
 Argnums = int | Sequence[int]
 
@@ -77,14 +78,42 @@ def check_differentiable(
             )
 
 
-def update_arguments(
-    args: Sequence[Any], numbers: Sequence[int], chosen: Sequence[Any]
-) -> list[Any]:
-    """The arguments with the chosen ones replaced."""
-    replaced = list(args)
-    for n, value in zip(numbers, chosen, strict=True):
-        replaced[n] = value
-    return replaced
+class Chosen:
+    """A function of the leaves of the arguments that it is differentiated in."""
+
+    __slots__ = ("leaves", "_function", "_args", "_kwargs", "_numbers", "_structure", "_is_one")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        argnums: Argnums,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        transformation: str,
+    ):
+        self._function, self._args, self._kwargs = function, args, kwargs
+        self._structure: tree.PyTreeDef
+        self._is_one = not isinstance(argnums, Sequence)
+        if type(argnums) is int and 0 <= argnums < len(args) and type(args[argnums]) is Array:
+            self._numbers, self._structure = [argnums], tree.LEAF
+            self.leaves = [args[argnums]]
+            return
+        self._numbers, chosen = split_argnums(args, argnums, transformation)
+        self.leaves, self._structure = flatten_arrays(
+            chosen[0] if self._is_one else tuple(chosen), f"{transformation} of {name_of(function)}"
+        )
+
+    def __call__(self, *leaves: Any) -> Any:
+        """The function's result with other leaves."""
+        given = self.restore(leaves)
+        replaced = list(self._args)
+        for n, value in zip(self._numbers, [given] if self._is_one else given, strict=True):
+            replaced[n] = value
+        return self._function(*replaced, **self._kwargs)
+
+    def restore(self, leaves: Sequence[Any]) -> Any:
+        """Leaves in the structure of the argument, or of the tuple of them."""
+        return self._structure.unflatten(leaves)
 
 
 def argument_names(function: Callable[..., Any], in_tree: Any, static: Sequence[int]) -> list[str]:

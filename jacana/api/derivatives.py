@@ -1,27 +1,14 @@
-"""jvp, vjp, linearize, linear_transpose, and Jacobians made of them."""
+"""jvp, vjp, linearize and linear_transpose."""
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from jacana import ops
-from jacana.api.arguments import (
-    Argnums,
-    check_callable,
-    check_differentiable,
-    flatten_arrays,
-    name_of,
-    split_argnums,
-    update_arguments,
-)
+from jacana.api.arguments import check_callable, flatten_arrays, name_of
 from jacana.api.pullback import LinearMap, linearize_tree
 from jacana.core import dtypes, tree
 from jacana.core.avals import ShapedArray
 from jacana.core.stage import stage
 from jacana.core.values import aval_of
-from jacana.transforms.batch import batch, to_axis
 from jacana.transforms.jvp import jvp as jvp_flat, zero_tangent
 from jacana.transforms.transpose import transpose
 
@@ -225,155 +212,3 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = 
         return structure.unflatten(full)
 
     return transposed
-
-
-# --- Jacobians ---
-
-
-def basis(leaves: Sequence[Any]) -> tuple[int, list[Any]]:
-    """How many unit vectors the leaves' space has, and all of them: leaves with a leading axis."""
-    sizes = [int(np.size(x)) for x in leaves]
-    total, start, vectors = sum(sizes), 0, []
-    for x, size in zip(leaves, sizes, strict=True):
-        shape = (total, size)
-        rows = ops.iota(dtype=dtypes.int32, shape=shape, dimension=0)
-        columns = ops.iota(dtype=dtypes.int32, shape=shape, dimension=1)
-        if start:
-            columns = ops.add(columns, np.int32(start))
-        unit = ops.convert_element_type(
-            ops.eq(rows, columns), new_dtype=aval_of(x).dtype, weak_type=aval_of(x).weak_type
-        )
-        vectors.append(ops.reshape(unit, new_sizes=(total, *np.shape(x))))
-        start += size
-    return total, vectors
-
-
-def split_axis(x: Any, axis: int, leaves: Sequence[Any]) -> list[Any]:
-    """The axis of unit vectors taken apart into the axes of each leaf."""
-    parts, start, shape = [], 0, np.shape(x)
-    for leaf in leaves:
-        size = int(np.size(leaf))
-        limits = [n if i != axis else start + size for i, n in enumerate(shape)]
-        starts = [0 if i != axis else start for i in range(len(shape))]
-        part = x if size == shape[axis] else ops.slice(
-            x, start_indices=tuple(starts), limit_indices=tuple(limits)
-        )  # fmt: skip
-        wanted = (*shape[:axis], *np.shape(leaf), *shape[axis + 1 :])
-        parts.append(part if np.shape(part) == wanted else ops.reshape(part, new_sizes=wanted))
-        start += size
-    return parts
-
-
-def _jacobian_arguments(
-    fun: Callable[..., Any],
-    name: str,
-    argnums: Argnums,
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
-    holomorphic: bool,
-    allow_int: bool,
-) -> tuple[Callable[..., Any], list[Any], Any]:
-    """The function of the chosen arguments' leaves, those leaves, and their structure."""
-    numbers, chosen = split_argnums(args, argnums, name)
-    leaves, structure = flatten_arrays(
-        chosen[0] if isinstance(argnums, int) else tuple(chosen), name
-    )
-    check_differentiable(leaves, name, holomorphic, allow_int)
-
-    def flat(*xs: Any) -> Any:
-        given = structure.unflatten(xs)
-        values = [given] if isinstance(argnums, int) else given
-        return fun(*update_arguments(args, numbers, values), **kwargs)
-
-    return flat, leaves, structure
-
-
-def check_real(values: Sequence[Any], name: str, role: str) -> None:
-    """TypeError unless all are real floating-point numbers."""
-    for x in values:
-        dtype = aval_of(x).dtype
-        if not dtypes.is_float(dtype):
-            raise TypeError(
-                f"{name} requires real-valued {role}s ({role} dtype that is a sub-dtype of "
-                f"np.floating), but got {dtypes.name(dtype)}. For holomorphic differentiation, "
-                f"pass holomorphic=True. For differentiation of non-holomorphic functions "
-                f"involving complex or integer {role}s, use {'jvp' if role == 'input' else 'vjp'} "
-                f"directly."
-            )
-
-
-def jacfwd(
-    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
-) -> Callable[..., Any]:
-    """The Jacobian of `fun`, column by column in forward mode; good for tall Jacobians.
-
-    Its shape is that of the output followed by that of the input, for each pair of leaves.
-
-    >>> import jacana.numpy as jnp
-    >>> jacfwd(lambda x: x ** 2)(jnp.array([1.0, 2.0]))
-    Array([[2., 0.],
-           [0., 4.]], dtype=float32)
-    """
-    check_callable(fun, "jacfwd")
-
-    @functools.wraps(fun, assigned=("__name__", "__doc__", "__module__"))
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
-        flat, leaves, structure = _jacobian_arguments(
-            fun, "jacfwd", argnums, args, kwargs, holomorphic, True
-        )
-        if not holomorphic:
-            check_real(leaves, "jacfwd", "input")
-        out, aux, pullback = linearize_tree(flat, leaves, has_aux, name_of(fun))
-        size, vectors = basis(leaves)
-        columns, axes = batch(lambda *ts: pullback.push(ts), size, vectors, [0] * len(vectors))
-        rows = []
-        for column, axis, value in zip(columns, axes, pullback.outs, strict=True):
-            full = to_axis(column, axis, np.ndim(value), size)
-            rows.append(structure.unflatten(split_axis(full, np.ndim(value), leaves)))
-        result = out.unflatten(rows)
-        return (result, aux) if has_aux else result
-
-    return jacobian
-
-
-def jacrev(
-    fun: Callable[..., Any],
-    argnums: Argnums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-) -> Callable[..., Any]:
-    """The Jacobian of `fun`, row by row in reverse mode; good for wide Jacobians."""
-    check_callable(fun, "jacrev")
-
-    @functools.wraps(fun, assigned=("__name__", "__doc__", "__module__"))
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
-        flat, leaves, structure = _jacobian_arguments(
-            fun, "jacrev", argnums, args, kwargs, holomorphic, allow_int
-        )
-        out, aux, pullback = linearize_tree(flat, leaves, has_aux, name_of(fun))
-        if not holomorphic:
-            check_real(pullback.outs, "jacrev", "output")
-        size, vectors = basis(pullback.outs)
-        rows, axes = batch(lambda *cts: pullback.pull(cts), size, vectors, [0] * len(vectors))
-        by_input = [
-            split_axis(to_axis(row, axis, 0, size), 0, pullback.outs)
-            for row, axis in zip(rows, axes, strict=True)
-        ]
-        results = [
-            structure.unflatten([parts[k] for parts in by_input]) for k in range(len(pullback.outs))
-        ]
-        result = out.unflatten(results)
-        return (result, aux) if has_aux else result
-
-    return jacobian
-
-
-jacobian = jacrev
-
-
-def hessian(
-    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
-) -> Callable[..., Any]:
-    """The Hessian of a scalar function, as jacfwd of jacrev."""
-    return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)

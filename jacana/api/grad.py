@@ -6,16 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from jacana.api.arguments import (
-    Argnums,
-    check_callable,
-    check_differentiable,
-    flatten_arrays,
-    name_of,
-    split_argnums,
-    update_arguments,
-)
-from jacana.api.pullback import linearize_tree
+from jacana.api.arguments import Argnums, Chosen, check_callable, check_differentiable, name_of
+from jacana.api.pullback import LinearMap, linearize_tree
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.values import aval_of, is_array_like
@@ -52,22 +44,20 @@ def _value_and_grad(
 
     @functools.wraps(fun, assigned=("__name__", "__qualname__", "__doc__", "__module__"))
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        numbers, chosen = split_argnums(args, argnums, called)
-        leaves, structure = flatten_arrays(tuple(chosen), f"{called} of {name_of(fun)}")
-        check_differentiable(leaves, called, holomorphic, allow_int)
-
-        def flat(*xs: Any) -> Any:
-            replaced = update_arguments(args, numbers, structure.unflatten(xs))
-            return fun(*replaced, **kwargs)
-
-        out, aux, pullback = linearize_tree(flat, leaves, has_aux, name_of(fun))
+        chosen = Chosen(fun, argnums, args, kwargs, called)
+        check_differentiable(chosen.leaves, called, holomorphic, allow_int)
+        out, aux, pullback = linearize_tree(chosen, chosen.leaves, has_aux, name_of(fun))
         value = out.unflatten(pullback.outs)
         check_scalar(fun, value, holomorphic)
-        gradients = structure.unflatten(pullback.pull([one_of(aval_of(value))]))
-        gradient = gradients if isinstance(argnums, Sequence) else gradients[0]
+        gradient = chosen.restore(pullback.apply(pulled_one))
         return ((value, aux), gradient) if has_aux else (value, gradient)
 
     return value_and_gradient
+
+
+def pulled_one(derivative: LinearMap, residuals: Sequence[Any]) -> list[Any]:
+    """The cotangents of the inputs of a scalar function, of which the cotangent is 1."""
+    return derivative.pull(residuals, [one_of(derivative.out_avals[0])])
 
 
 def grad(

@@ -1,17 +1,17 @@
-"""Reverse mode at a point: a function's outputs and the pullback of cotangents to its inputs."""
+"""A function at a point: its outputs, and its derivative there as a program run either way."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from jacana.core import dtypes, tree
-from jacana.core.avals import ShapedArray
 from jacana.core.errors import NotAnArrayError
 from jacana.core.evaluate import evaluate
-from jacana.core.jaxpr import ClosedJaxpr
+from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.stage import JaxprTrace
-from jacana.core.trace import current
+from jacana.core.trace import Tracer, current
 from jacana.core.values import aval_of, is_array_like
 from jacana.higher_order.call import bind_jit
+from jacana.transforms.derived import Runner, closed
 from jacana.transforms.jvp import zero_of
 from jacana.transforms.linearize import Linearized, linearize
 from jacana.transforms.transpose import transpose, transpose_program
@@ -39,7 +39,7 @@ class LinearMap:
 
     def _pull_nonzero(self, residuals: Sequence[Any], cts: list[Any]) -> list[Any]:
         jaxpr = self._jaxpr
-        if not self._runs_as_program():
+        if not runs_as_program(jaxpr, self._is_shared):
             return transpose(jaxpr, residuals, cts)
         n = len(residuals)
         linear = (False,) * n + (True,) * len(jaxpr.invars)
@@ -49,24 +49,12 @@ class LinearMap:
         outs = iter(bind_jit(program, "backward", [*residuals, *given]))
         return [next(outs) if f else None for f in found[n:]]
 
-    def _runs_as_program(self) -> bool:
-        """Whether it runs as one compiled program, not equation by equation.
-
-        Staged code shows the equations; and a form that was never met before may never be met
-        again, so compiling it could cost more than it saves.
-        """
-        if not self._is_shared or isinstance(current(), JaxprTrace):
-            return False
-        uses: int = self._jaxpr.derived.get("uses", 0)
-        self._jaxpr.derived["uses"] = uses + 1
-        return uses > 0
-
     def push(self, residuals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
         """Tangents of the outputs from those of the inputs."""
         given = [
             t for t, a in zip(tangents, self.in_avals, strict=True) if a.dtype != dtypes.float0
         ]
-        if self._runs_as_program():
+        if runs_as_program(self._jaxpr, self._is_shared):
             program = ClosedJaxpr(self._jaxpr.with_constvars_as_inputs())
             found = iter(bind_jit(program, "pushforward", [*residuals, *given]))
         else:
@@ -77,25 +65,58 @@ class LinearMap:
         ]
 
 
-def or_zero(ct: Any, aval: ShapedArray) -> Any:
+def runs_as_program(jaxpr: Jaxpr, is_shared: bool) -> bool:
+    """Whether a linear map runs as one compiled program, not equation by equation.
+
+    Staged code shows the equations; and a form that was never met before may never be met
+    again, so compiling it could cost more than it saves.
+    """
+    if not is_shared or isinstance(current(), JaxprTrace):
+        return False
+    uses: int = jaxpr.derived.get("uses", 0)
+    jaxpr.derived["uses"] = uses + 1
+    return uses > 0
+
+
+def or_zero(ct: Any, aval: Any) -> Any:
     return zero_of(aval) if ct is None else ct
+
+
+# What is made of a linear map and its residuals: a flat list of arrays.
+Use = Callable[[LinearMap, Sequence[Any]], list[Any]]
 
 
 class Pullback:
     """A function's outputs at a point, and its derivative there."""
 
-    __slots__ = ("map", "outs", "residuals")
+    __slots__ = ("outs", "residuals", "_linear", "_inputs", "_map")
 
     def __init__(self, linear: Linearized, inputs: Sequence[Any]):
-        self.map = LinearMap(linear, inputs)
         self.outs = linear.outs[: len(linear.nonzero)]
         self.residuals = linear.residuals
+        self._linear, self._inputs = linear, inputs
+        self._map: LinearMap | None = None
 
-    def pull(self, cotangents: Sequence[Any]) -> list[Any]:
-        return self.map.pull(self.residuals, cotangents)
+    @property
+    def map(self) -> LinearMap:
+        if self._map is None:
+            self._map = LinearMap(self._linear, self._inputs)
+        return self._map
 
-    def push(self, tangents: Sequence[Any]) -> list[Any]:
-        return self.map.push(self.residuals, tangents)
+    def apply(self, use: Use) -> list[Any]:
+        """use(map, residuals); for a form met before, one program of the residuals."""
+        jaxpr = self._linear.jaxpr
+        # Inputs without tangents have zeros that are no arrays.
+        is_whole = len(jaxpr.invars) == len(self._inputs)
+        if not is_whole or not runs_as_program(jaxpr, self._linear.is_shared):
+            return use(self.map, self.residuals)
+        key = (use, *self._linear.nonzero, *[aval_of(x) for x in self.outs])
+        run: Runner | None = jaxpr.derived.get(key)
+        if run is None:
+            linear_map, avals = self.map, [v.aval for v in jaxpr.constvars]
+            run = Runner(closed(lambda *residuals: use(linear_map, residuals), avals))
+            jaxpr.derived[key] = run
+        return run(self.residuals)
 
 
 def linearize_tree(
@@ -115,6 +136,9 @@ def linearize_tree(
                 )
             out, aux = out
             auxiliary[:] = tree.flatten(aux)
+        elif isinstance(out, Tracer):
+            structures.append(tree.LEAF)
+            return [out]
         flat_out, structure = tree.flatten(out)
         for x in flat_out:
             if not is_array_like(x):

@@ -11,6 +11,7 @@ from typing import Any
 import optree
 
 from jacana.core.tree_def import (
+    LEAF,
     IsLeaf,
     PyTreeDef,
     differences,
@@ -39,13 +40,14 @@ from jacana.core.tree_nodes import (
 )
 
 __all__ = [
-    "DictKey", "FlattenedIndexKey", "GetAttrKey", "KeyPath", "Partial", "PyTreeDef", "SequenceKey",
-    "all", "all_leaves", "broadcast", "broadcast_prefix", "flatten", "flatten_one_level",
-    "flatten_one_level_with_keys", "flatten_with_path", "is_tree_node", "keystr", "leaves",
-    "leaves_with_path", "map", "map_with_path", "prefix_errors", "reduce", "reduce_associative",
-    "register_dataclass", "register_pytree_node", "register_pytree_node_class",
-    "register_pytree_with_keys", "register_pytree_with_keys_class", "register_static", "static",
-    "structure", "transpose", "treedef_children", "treedef_is_leaf", "treedef_tuple", "unflatten",
+    "LEAF", "DictKey", "FlattenedIndexKey", "GetAttrKey", "KeyPath", "Partial", "PyTreeDef",
+    "SequenceKey", "all", "all_leaves", "broadcast", "broadcast_prefix", "flatten",
+    "flatten_one_level", "flatten_one_level_with_keys", "flatten_with_path", "is_tree_node",
+    "keystr", "leaves", "leaves_with_path", "map", "map_with_path", "prefix_errors", "reduce",
+    "reduce_associative", "register_dataclass", "register_pytree_node",
+    "register_pytree_node_class", "register_pytree_with_keys", "register_pytree_with_keys_class",
+    "register_static", "static", "structure", "transpose", "treedef_children", "treedef_is_leaf",
+    "treedef_tuple", "unflatten",
 ]  # fmt: skip
 
 _MISSING: Any = object()

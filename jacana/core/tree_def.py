@@ -52,6 +52,8 @@ class PyTreeDef:
         """The tree of this structure that has the given leaves."""
         if type(leaves) is not list:
             leaves = list(leaves)
+        if self is LEAF and len(leaves) == 1:
+            return leaves[0]
         try:
             return self.spec().unflatten(leaves)
         except ValueError:
@@ -114,7 +116,7 @@ class PyTreeDef:
     ) -> "PyTreeDef":
         """The structure of one node (None for a leaf) over the given children."""
         if node_data is None:
-            return _LEAF
+            return LEAF
         found = node_type(node_data[0])
         if found is None:
             raise ValueError(f"{node_data[0]} is not a type of pytree node.")
@@ -184,6 +186,7 @@ def _with_sorted_keys(node: Any) -> Any:
 
 # Structures of built-in containers, which are many uses of few. Each is one PyTreeDef.
 _shared: dict[Any, PyTreeDef] = {}
+_CONTAINERS = frozenset((tuple, list, dict))
 _PLAIN_KEYS = frozenset((str, int))
 
 
@@ -235,9 +238,10 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTree
 
 def _flatten_flat(tree: Any) -> tuple[list[Any], PyTreeDef] | None:
     """As flatten, for a leaf or a tuple of leaves of known types: quicker than a call of optree."""
-    if type(tree) in leaf_types:
-        return [tree], _LEAF
-    if type(tree) is not tuple or len(tree) > 16:
+    kind = type(tree)
+    if kind in leaf_types or kind not in _CONTAINERS and _is_leaf_type(kind):
+        return [tree], LEAF
+    if kind is not tuple or len(tree) > 16:
         return None
     for x in tree:
         if type(x) not in leaf_types and not _is_leaf_type(type(x)):
@@ -274,7 +278,8 @@ def _flatten_around_foreign(tree: Any, is_leaf: IsLeaf | None) -> tuple[list[Any
     return leaves, PyTreeDef(spec)
 
 
-_LEAF = _share(optree.tree_structure(cast("Any", 0), namespace=NAMESPACE))
+# The structure of a leaf.
+LEAF = _share(optree.tree_structure(cast("Any", 0), namespace=NAMESPACE))
 
 
 # --- prefixes ---

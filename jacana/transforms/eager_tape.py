@@ -35,14 +35,17 @@ class TapeTracer(Tracer):
 
     __slots__ = ("number",)
 
-    def __init__(self, tape: "EagerTape", aval: ShapedArray, number: int):
-        self._trace, self.aval, self.number = tape, aval, number
+    def __init__(self, tape: "EagerTape", number: int):
+        self._trace, self.aval, self.number = tape, tape.avals[number], number
 
 
 class EagerTape(Trace):
-    """Records linear programs; what does not depend on its variables runs at once."""
+    """Records linear programs; what does not depend on its variables runs at once.
 
-    __slots__ = ("is_shared", "_arguments", "_entries", "_residuals", "_place_of", "_count")
+    An entry of its list is a program, residuals, and the numbers of the tangents that it is of.
+    """
+
+    __slots__ = ("is_shared", "avals", "entries", "_arguments")
 
     # Operations that do not concern it run at once.
     parent = base_trace
@@ -51,35 +54,17 @@ class EagerTape(Trace):
         super().__init__()
         # Whether tapes of this form become one jaxpr, whose transpose may be compiled.
         self.is_shared = True
-        self._arguments: list[ShapedArray] = []
-        self._entries: list[Any] = []
-        self._residuals: list[Any] = []
-        self._place_of: dict[int, int] = {}
-        self._count = 0
+        # Those of all variables: arguments, then what the entries give.
+        self.avals: list[ShapedArray] = []
+        self.entries: list[tuple[TapeEntry, Sequence[Any], Sequence[int]]] = []
+        self._arguments = 0
 
-    def add_arg(self, aval: ShapedArray) -> TapeTracer:
-        assert not self._entries
-        self._arguments.append(aval)
-        self._count += 1
-        return TapeTracer(self, aval, self._count - 1)
-
-    def add(
-        self, entry: TapeEntry, tangents: Sequence[TapeTracer], residuals: Sequence[Any]
-    ) -> list[TapeTracer]:
-        """The tangents that a linear program gives."""
-        places = [self._place(r) for r in residuals]
-        first = self._count
-        outs = [TapeTracer(self, a, first + i) for i, a in enumerate(entry.out_avals)]
-        self._count = first + len(outs)
-        self._entries.append((entry, tuple(places), tuple([t.number for t in tangents])))
-        return outs
-
-    def _place(self, residual: Any) -> int:
-        place = self._place_of.get(id(residual))
-        if place is None:
-            place = self._place_of[id(residual)] = len(self._residuals)
-            self._residuals.append(residual)
-        return place
+    def add_arg(self, aval: ShapedArray) -> int:
+        """The number of another input variable."""
+        assert not self.entries
+        self.avals.append(aval)
+        self._arguments += 1
+        return self._arguments - 1
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         mine = tuple([type(x) is TapeTracer and x._trace is self for x in args])
@@ -91,43 +76,70 @@ class EagerTape(Trace):
             entry = _recorded(primitive, avals, params, mine)
         else:
             entry = recorded_operations.get(primitive, avals, params, mine)
-        tangents = [x for x, m in zip(args, mine) if m]
-        found = self.add(entry, tangents, [x for x, m in zip(args, mine) if not m])
+        numbers = [x.number for x, m in zip(args, mine) if m]
+        first = len(self.avals)
+        self.avals += entry.out_avals
+        self.entries.append((entry, [x for x, m in zip(args, mine) if not m], numbers))
+        found = [TapeTracer(self, number) for number in range(first, len(self.avals))]
         return found if primitive.multiple_results else found[0]
 
     def finish(self, outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         """The linear program from the arguments to `outs`, and the values of its constvars."""
+        residuals: list[Any] = []
+        place_of: dict[int, int] = {}
+
+        def place(residual: Any) -> int:
+            found = place_of.get(id(residual))
+            if found is None:
+                found = place_of[id(residual)] = len(residuals)
+                residuals.append(residual)
+            return found
+
+        form = tuple(
+            [
+                (entry, tuple([place(x) for x in values]), tuple(numbers))
+                for entry, values, numbers in self.entries
+            ]
+        )
         ends = tuple(
             [
-                (True, t.number) if type(t) is TapeTracer and t._trace is self
-                else (False, self._place(t))
+                (None, t.number) if type(t) is TapeTracer and t._trace is self
+                else (aval_of(t), place(t))
                 for t in outs
             ]
         )  # fmt: skip
         self.alive = False
+        arguments = tuple(self.avals[: self._arguments])
         if not self.is_shared:
-            return self._jaxpr(ends), self._residuals
-        key = (tuple(self._arguments), tuple(self._entries), ends)
+            return _jaxpr(arguments, form, ends, residuals), residuals
+        key = (arguments, form, ends)
         jaxpr = _jaxprs.get(key)
         if jaxpr is None:
             if len(_jaxprs) >= LIMIT:
                 _jaxprs.clear()
-            jaxpr = _jaxprs[key] = self._jaxpr(ends)
-        return jaxpr, self._residuals
+            jaxpr = _jaxprs[key] = _jaxpr(arguments, form, ends, residuals)
+        return jaxpr, residuals
 
-    def _jaxpr(self, ends: Sequence[tuple[bool, int]]) -> Jaxpr:
-        trace = JaxprTrace("linear", parent=base_trace)
-        with set_current(trace):
-            residuals = [trace.add_arg(aval_of(r)) for r in self._residuals]
-            values: list[Any] = [trace.add_arg(a) for a in self._arguments]
-            for entry, places, numbers in self._entries:
-                operands = [*[residuals[i] for i in places], *[values[i] for i in numbers]]
-                values += evaluate(entry.program.jaxpr, entry.program.consts, operands)
-            outs = [values[i] if is_tangent else residuals[i] for is_tangent, i in ends]
-            jaxpr, consts = trace.finish(outs)
-        assert not consts
-        n = len(residuals)
-        return Jaxpr(jaxpr.invars[:n], jaxpr.invars[n:], jaxpr.outvars, jaxpr.eqns, "linear")
+
+def _jaxpr(
+    arguments: Sequence[ShapedArray],
+    form: Sequence[tuple[TapeEntry, Sequence[int], Sequence[int]]],
+    ends: Sequence[tuple[ShapedArray | None, int]],
+    given: Sequence[Any],
+) -> Jaxpr:
+    """The program of a tape, whose entries have places of residuals and numbers of tangents."""
+    trace = JaxprTrace("linear", parent=base_trace)
+    with set_current(trace):
+        residuals = [trace.add_arg(aval_of(r)) for r in given]
+        values: list[Any] = [trace.add_arg(a) for a in arguments]
+        for entry, places, numbers in form:
+            operands = [*[residuals[i] for i in places], *[values[i] for i in numbers]]
+            values += evaluate(entry.program.jaxpr, entry.program.consts, operands)
+        outs = [values[i] if residual is None else residuals[i] for residual, i in ends]
+        jaxpr, consts = trace.finish(outs)
+    assert not consts
+    n = len(residuals)
+    return Jaxpr(jaxpr.invars[:n], jaxpr.invars[n:], jaxpr.outvars, jaxpr.eqns, "linear")
 
 
 def _recorded(

@@ -62,7 +62,7 @@ class JVPTrace(Trace):
             swap_current(previous)
         if primitive.multiple_results:
             return self.join(out, out_tangents)
-        return out if out_tangents is None else JVPTracer(self, out, out_tangents)
+        return self.join([out], [out_tangents])[0]
 
     def split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any], bool]:
         """Values, tangents (None: zero), and whether there is a tangent at all."""
@@ -183,14 +183,7 @@ def run_jvp(
     finally:
         swap_current(previous)
         trace.alive = False
-    primals_out, tangents_out = [], []
-    for o in outs:
-        if type(o) is JVPTracer and o._trace is trace:
-            primals_out.append(o.primal)
-            tangents_out.append(o.tangent)
-        else:
-            primals_out.append(o)
-            tangents_out.append(None)
+    primals_out, tangents_out, _ = trace.split(outs)
     return primals_out, tangents_out
 
 

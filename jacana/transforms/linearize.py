@@ -8,11 +8,12 @@ Un-jitted code has the same done once for each kind of operation, by programs (E
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal
 from jacana.core.primitive import Primitive
 from jacana.core.stage import JaxprTrace, JaxprTracer
-from jacana.core.trace import base_trace, current, swap_current
+from jacana.core.trace import Tracer, base_trace, current, swap_current
 from jacana.core.values import aval_of
 from jacana.transforms.derived import Cache, Runner, closed, evaluated, kept, one_equation
 from jacana.transforms.eager_tape import EagerTape, TapeEntry, TapeTracer
@@ -79,8 +80,10 @@ def linearize(
     `outputs()`, asked after the function has run, is how many of its outputs are differentiated.
     """
     parent = current()
-    tape: Any = EagerTape() if parent is base_trace else Tape(parent=parent)
-    trace = EagerLinearizeTrace(tape) if parent is base_trace else LinearizeTrace(tape)
+    if parent is base_trace:
+        return linearize_eagerly(function, primals, chosen, outputs)
+    tape = Tape(parent=parent)
+    trace = LinearizeTrace(tape)
     args = []
     for i, p in enumerate(primals):
         if (chosen is None or chosen[i]) and has_tangents(p):
@@ -94,9 +97,7 @@ def linearize(
         jaxpr, residuals = tape.finish([t for t in tangents if t is not None])
     finally:
         tape.alive = False
-    nonzero = [t is not None for t in tangents]
-    is_shared = parent is base_trace and tape.is_shared
-    return Linearized(outs, jaxpr, residuals, nonzero, is_shared)
+    return Linearized(outs, jaxpr, residuals, [t is not None for t in tangents], False)
 
 
 # --- linearized programs ---
@@ -180,43 +181,118 @@ class LinearizedOperation:
 linearized_operations = Cache(LinearizedOperation)
 
 
+class TapedTracer(Tracer):
+    """A value of un-jitted code whose tangent is the variable of a number on a tape."""
+
+    __slots__ = ("primal", "number")
+    _trace: "EagerLinearizeTrace"
+
+    def __init__(self, trace: "EagerLinearizeTrace", primal: Any, aval: ShapedArray, number: int):
+        self._trace, self.primal, self.aval, self.number = trace, primal, aval, number
+
+    @property
+    def tangent(self) -> TapeTracer:
+        return TapeTracer(self._trace.parent, self.number)
+
+    def concrete(self) -> Any:
+        return self.primal
+
+
 class EagerLinearizeTrace(JVPTrace):
     """Forward mode of un-jitted code whose tangents are variables of a tape."""
 
     __slots__ = ()
+    parent: EagerTape
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        primals, avals, mask, tangents = [], [], [], []
+        primals, avals, mask, numbers = [], [], [], []
         for x in args:
-            if type(x) is JVPTracer and x._trace is self:
+            if type(x) is TapedTracer and x._trace is self:
                 primals.append(x.primal)
                 avals.append(x.aval)
                 mask.append(True)
-                tangents.append(x.tangent)
+                numbers.append(x.number)
+            elif type(x) is JVPTracer and x._trace is self:
+                return JVPTrace.process(self, primitive, args, params)
             else:
                 primals.append(x)
                 avals.append(aval_of(x))
                 mask.append(False)
-        if not tangents:
+        if not numbers:
             return base_trace.process(primitive, args, params)
-        tape = self.parent
-        for t in tangents:
-            if type(t) is not TapeTracer:
-                return JVPTrace.process(self, primitive, args, params)
-        assert isinstance(tape, EagerTape)
         how = linearized_operations.get(primitive, tuple(avals), params, tuple(mask))
         outs = how.run(primals)
-        found: Any = ()
-        if how.entry.out_avals:
-            # Inputs and outputs, among which residuals are found by their places.
-            values = primals + outs
-            found = tape.add(how.entry, tangents, [values[i] for i in how.places])
-        results = []
-        k = 0
-        for i, nz in enumerate(how.nonzero):
-            out = outs[i]
-            if nz:
-                out = JVPTracer(self, out, found[k])
-                k += 1
-            results.append(out)
+        # Inputs and outputs, among which residuals are found by their places.
+        values = primals + outs
+        residuals = [values[i] for i in how.places]
+        results = self.record(how.entry, how.nonzero, outs, residuals, numbers)
         return results if primitive.multiple_results else results[0]
+
+    def record(
+        self,
+        entry: TapeEntry,
+        nonzero: Sequence[bool],
+        outs: Sequence[Any],
+        residuals: Sequence[Any],
+        numbers: Sequence[int],
+    ) -> list[Any]:
+        """The outputs, of which those with nonzero tangents are variables from now on."""
+        if not entry.out_avals:
+            return list(outs[: len(nonzero)])
+        tape = self.parent
+        number = len(tape.avals)
+        tape.avals += entry.out_avals
+        tape.entries.append((entry, residuals, numbers))
+        results = []
+        for out, is_nonzero in zip(outs, nonzero):
+            if is_nonzero:
+                out = TapedTracer(self, out, out.aval, number)
+                number += 1
+            results.append(out)
+        return results
+
+    def split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any], bool]:
+        primals, tangents = [], []
+        for x in args:
+            mine = type(x) in (TapedTracer, JVPTracer) and x._trace is self
+            primals.append(x.primal if mine else x)
+            tangents.append(x.tangent if mine else None)
+        return primals, tangents, any(t is not None for t in tangents)
+
+    def join(self, outs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+        results = []
+        for out, t in zip(outs, tangents, strict=True):
+            if type(t) is TapeTracer and t._trace is self.parent:
+                out = TapedTracer(self, out, aval_of(out), t.number)
+            elif t is not None:
+                # A rule gave a value that does not depend on the tape.
+                out = JVPTracer(self, out, t)
+            results.append(out)
+        return results
+
+
+def linearize_eagerly(
+    function: Callable[..., Sequence[Any]],
+    primals: Sequence[Any],
+    chosen: Sequence[bool] | None = None,
+    outputs: Callable[[], int] | None = None,
+) -> Linearized:
+    """As `linearize`, of un-jitted code: nothing is traced if the tape has a form met before."""
+    tape = EagerTape()
+    trace = EagerLinearizeTrace(tape)
+    args = []
+    for i, p in enumerate(primals):
+        aval = aval_of(p)
+        if (chosen is None or chosen[i]) and dtypes.is_differentiable(aval.dtype):
+            args.append(TapedTracer(trace, p, aval, tape.add_arg(aval)))
+        else:
+            args.append(p)
+    try:
+        outs, tangents = run_jvp(trace, function, args)
+        if outputs is not None:
+            del tangents[outputs() :]
+        jaxpr, residuals = tape.finish([t for t in tangents if t is not None])
+    finally:
+        tape.alive = False
+    nonzero = [t is not None for t in tangents]
+    return Linearized(outs, jaxpr, residuals, nonzero, tape.is_shared)
