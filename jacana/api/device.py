@@ -97,15 +97,17 @@ def block_until_ready(x: Any) -> Any:
     """The tree itself, once its arrays are computed."""
     if type(x) is not Array:
         _wait(x)
+    elif x.address == 0:
+        x.block_until_ready()
     return x
 
 
 def _wait(x: Any) -> None:
-    """Let each leaf that knows how wait; Arrays are ready. Common containers are not flattened."""
+    """Let each leaf that knows how wait. Common containers are not flattened."""
     kind = type(x)
     if kind is dict or kind is list or kind is tuple:
         for item in x.values() if kind is dict else x:
-            if type(item) is not Array:
+            if type(item) is not Array or item.address == 0:
                 _wait(item)
         return
     for leaf in tree.leaves(x):

@@ -61,6 +61,8 @@ class Primitive:
 
     name: str
     multiple_results = False
+    # Whether un-jitted work on large arrays may be put off, to be fused with what follows.
+    joins = False
 
     type_rule: Any
     reference: Any

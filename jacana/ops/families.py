@@ -72,6 +72,8 @@ class Elementwise(Primitive):
     says otherwise) one dtype. Subclasses write `reference`, `jvp`, `transpose` and `element`.
     """
 
+    joins = True
+
     # Kinds of dtype accepted (core.dtypes.Kind).
     kinds: ClassVar[frozenset[str]] = NUMERIC
     # What an element costs, in additions: fusion weighs computing it again against storing it.

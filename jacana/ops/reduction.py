@@ -45,6 +45,8 @@ def spread_over(x: Any, shape: Sequence[int], axes: Sequence[int]) -> Any:
 class Folding(WithDefaults):
     """Takes `axes` away from its operand's shape."""
 
+    joins = True
+
     kinds: ClassVar[frozenset[str]] = NUMERIC
 
     def folded(self, x: ShapedArray, axes: Axes) -> ShapedArray:

@@ -42,6 +42,8 @@ def zero_of(x: Any) -> Any:
 class BroadcastInDim(WithDefaults, LinearMap):
     """Axis k of x becomes axis broadcast_dimensions[k]; x is repeated along all other axes."""
 
+    joins = True
+
     name = "broadcast_in_dim"
     defaults = {"sharding": None}
 
@@ -120,6 +122,8 @@ def reshape_to(x: Any, shape: Sequence[int]) -> Any:
 
 class Reshape(WithDefaults, LinearMap):
     """The elements in row-major order under another shape."""
+
+    joins = True
 
     name = "reshape"
     defaults = {"dimensions": None, "sharding": None}

@@ -13,7 +13,7 @@ import numpy as np
 from jacana.core import config, dtypes, values
 from jacana.core.avals import ShapedArray
 from jacana.runtime import native_array
-from jacana.runtime.buffer import Buffer, allocate
+from jacana.runtime.buffer import Buffer, Promise, allocate
 from jacana.runtime.device import Device, SingleDeviceSharding, default_device
 from jacana.runtime.printing import array_repr, array_str
 
@@ -32,13 +32,34 @@ SCALARS: dict[Any, Any] = {
 class Array:
     """An n-dimensional array of one dtype, made by jacana functions; it never changes."""
 
-    __slots__ = ("aval", "buffer", "address", "__weakref__")
+    __slots__ = ("aval", "_owner", "address", "__weakref__")
     __array_priority__ = 100
     __module__ = "jacana"
 
     def __init__(self, aval: ShapedArray, buffer: Buffer):
         self.aval = aval
-        self.buffer = buffer
+        self._owner: Any = buffer
+        self.address = buffer.address
+
+    @property
+    def buffer(self) -> Any:
+        """The owner of the memory; None if the array was deleted."""
+        self._settle()
+        return self._owner
+
+    def _settle(self) -> bool:
+        """Have work that was put off done (see runtime.lazy); whether there was any."""
+        if self.address:
+            return False
+        owner = self._owner
+        if not isinstance(owner, Promise):
+            return False
+        owner.keep()
+        return True
+
+    def _receive(self, buffer: Buffer) -> None:
+        """The memory that was promised."""
+        self._owner = buffer
         self.address = buffer.address
 
     @property
@@ -74,12 +95,13 @@ class Array:
     @property
     def _value(self) -> np.ndarray:
         """The contents as a read-only NumPy array over the same memory."""
-        if self.address == 0:
+        if self.is_deleted():
             raise RuntimeError(
                 f"Array has been deleted with shape={self.aval.str_short()}. It was donated to a "
                 f"jitted function or deleted; keep a copy if you need it afterwards."
             )
-        return view(self.aval, self.address, self.buffer)
+        buffer = self.buffer
+        return view(self.aval, self.address, buffer)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         self._check_not_key("np.asarray")
@@ -227,20 +249,22 @@ class Array:
         return self
 
     def block_until_ready(self) -> "Array":
+        self._settle()
         return self
 
     def copy_to_host_async(self) -> None:
         """Nothing to do: the memory is the host's."""
 
     def is_ready(self) -> bool:
+        self._settle()
         return True
 
     def is_deleted(self) -> bool:
-        return self.address == 0
+        return self.address == 0 and not isinstance(self._owner, Promise)
 
     def delete(self) -> None:
         """Give the memory back; using the array afterwards raises RuntimeError."""
-        self.buffer = None  # type: ignore[assignment]
+        self._owner = None
         self.address = 0
 
     def on_device_size_in_bytes(self) -> int:

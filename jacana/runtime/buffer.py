@@ -60,6 +60,17 @@ class Buffer(Protocol):
         """How many bytes were asked for."""
 
 
+class Promise:
+    """Memory that somebody has yet to write; it has no address, as deleted memory has none."""
+
+    __slots__ = ()
+    address = 0
+
+    def keep(self) -> None:
+        """Give the arrays that own the promise the memory that was promised."""
+        raise NotImplementedError
+
+
 def allocate(nbytes: int) -> Buffer:
     """Uninitialised memory of at least `nbytes` bytes; `allocator()` gives a faster way."""
     return allocator()(nbytes)

@@ -8,7 +8,7 @@ import ctypes
 import functools
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from jacana.compiler.llvm import native
 from jacana.compiler.llvm.native_layout import (
@@ -165,22 +165,26 @@ def check_arrays(arrays: Sequence[Any], count: int | None = None) -> None:
     for x in arrays:
         if type(x) is not Array:
             raise TypeError(f"a program runs on a list of Arrays, got {type(x).__name__} in it")
-        if x.address == 0:
+        if x.address == 0 and not x._settle():
             # Raises, and says why.
             x._value  # noqa: B018
     if count is not None and len(arrays) != count:
         raise TypeError(f"a program of {count} arrays was given {len(arrays)}")
 
 
-def _raise_refused(arrays: Any) -> NoReturn:
+def _refused(arrays: Any) -> None:
+    """Return if it was for memory that was promised, and now is there; otherwise say why."""
     if type(arrays) is list:
+        promised = any(type(x) is Array and x._settle() for x in arrays)
         check_arrays(arrays)
+        if promised:
+            return
     raise TypeError("a program runs on a list of as many Arrays as it has inputs")
 
 
 @functools.cache
 def _maker() -> MethodMaker:
     native_array.prepare()
-    keep_forever(_raise_refused)
-    write_word(native.runtime.address("call_refused"), id(_raise_refused))
+    keep_forever(_refused)
+    write_word(native.runtime.address("call_refused"), id(_refused))
     return MethodMaker("run", native.runtime.address("run_arrays"))

@@ -1,5 +1,7 @@
 """Dispatch: eager evaluation. An operation on concrete arrays is a program of one command.
 
+Elementwise work on large arrays is put off: see runtime.lazy.
+
 Importing this module installs it as the base trace.
 """
 
@@ -8,24 +10,29 @@ from typing import Any
 
 from jacana.core import errors
 from jacana.core.bounded import Bounded
-from jacana.core.jaxpr import Jaxpr, JaxprEqn, Var, operation_key
+from jacana.core.jaxpr import Jaxpr, operation_key
 from jacana.core.primitive import Primitive
 from jacana.core.trace import BaseTrace, Tracer
+from jacana.runtime import lazy
 from jacana.runtime.array import Array, to_array
-from jacana.runtime.executable import Executable, executable_for
+from jacana.runtime.executable import executable_for
+from jacana.runtime.operations import Operation
 
-# (primitive, operand avals, params) -> executable.
-_operations: Bounded[Any, Executable] = Bounded()
+# (primitive, operand avals, params) -> operation.
+_operations: Bounded[Any, Operation] = Bounded()
 
 
 def evaluate(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The primitive's output on concrete operands."""
     arrays = [a if type(a) is Array else _concrete(a) for a in args]
-    key = (primitive, tuple([a.aval for a in arrays]), operation_key(params))
-    executable = _operations.get(key)
-    if executable is None:
-        executable = _operations[key] = _compile(primitive, arrays, params)
-    out = executable.run(arrays)
+    avals = tuple([a.aval for a in arrays])
+    key = (primitive, avals, operation_key(params))
+    operation = _operations.get(key)
+    if operation is None:
+        operation = _operations[key] = Operation(primitive, avals, params)
+    out = lazy.put_off(operation, arrays) if operation.joins else None
+    if out is None:
+        out = operation.run(arrays)
     return out if primitive.multiple_results else out[0]
 
 
@@ -38,14 +45,6 @@ def _concrete(value: Any) -> Array:
     return to_array(value)
 
 
-def _compile(primitive: Primitive, arrays: list[Array], params: dict[str, Any]) -> Executable:
-    invars = [Var(a.aval) for a in arrays]
-    out = primitive.type_rule(*[a.aval for a in arrays], **params)
-    outvars = [Var(aval) for aval in (out if primitive.multiple_results else [out])]
-    eqn = JaxprEqn(invars, outvars, primitive, params)
-    return executable_for(Jaxpr([], invars, outvars, [eqn]))
-
-
 def run_jaxpr(jaxpr: Jaxpr, consts: list[Any], args: list[Any]) -> list[Any]:
     """The outputs of a jaxpr on concrete values, as one program."""
     arrays = [a if type(a) is Array else _concrete(a) for a in (*consts, *args)]
@@ -54,6 +53,7 @@ def run_jaxpr(jaxpr: Jaxpr, consts: list[Any], args: list[Any]) -> list[Any]:
 
 def clear() -> None:
     _operations.clear()
+    lazy.programs.clear()
 
 
 def program(jaxpr: Jaxpr) -> Callable[[list[Any]], list[Any]]:

@@ -34,8 +34,8 @@ from jacana.runtime.native_objects import (
 _OF_AVAL = ("shape", "dtype", "ndim", "size", "weak_type", "nbytes")
 # What the native type has of its own, and what only a class statement can mean.
 _OWN = {
-    *_OF_AVAL, "aval", "address", "buffer", "delete", "__slots__", "__init__", "__dict__",
-    "__weakref__", "__doc__", "__module__",
+    *_OF_AVAL, "aval", "address", "_owner", "_receive", "delete", "__slots__", "__init__",
+    "__dict__", "__weakref__", "__doc__", "__module__",
 }  # fmt: skip
 
 
@@ -61,8 +61,11 @@ def adopt(kind: Any) -> Any:
     for name, value in vars(kind).items():
         if name not in _OWN:
             setattr(array_type, name, value)
-    delete, buffer_of = _method("delete_array"), _method("buffer_of")
-    array_type.buffer = property(buffer_of, doc=kind.buffer.__doc__)
+    delete, receive = _method("delete_array"), _method("give_memory")
+    array_type._owner = property(_method("buffer_of"))
+    array_type._receive = functools.wraps(kind._receive)(
+        lambda self, buffer: receive((self, buffer))
+    )
     array_type.delete = functools.wraps(kind.delete)(lambda self: delete(self))
     return array_type
 

@@ -18,7 +18,7 @@ def array_str(x: Any) -> str:
 
 def array_repr(x: Any) -> str:
     """repr(x): `Array([...], dtype=...)`."""
-    if x.address == 0:
+    if x.is_deleted():
         return f"Array(shape={x.shape}, dtype={x.dtype}) (deleted)"
     if dtypes.is_key(x.dtype):
         words = x._value.reshape(-1).view(np.uint32).reshape(*x.shape, 2)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 from jacana.compiler.commands import Program
-from jacana.runtime import executor
+from jacana.runtime import calls, executor
 from jacana.runtime.array import Array
 from jacana.runtime.buffer import Buffer, allocate
 from jacana.runtime.executable import Executable
@@ -31,6 +31,7 @@ class Stepwise:
 
     def run(self, arrays: Sequence[Array]) -> tuple[list[Array], list[tuple[int, int]]]:
         """The results, and when each command began and ended (perf_counter_ns)."""
+        calls.check_arrays(arrays, len(self.program.inputs))
         buffers: dict[int, Buffer] = {slot: allocate(size) for slot, size in self._sizes}
         addresses = [*[a.address for a in arrays], *[b.address for b in buffers.values()]]
         times = []

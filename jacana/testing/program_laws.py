@@ -8,7 +8,7 @@ import numpy as np
 import jacana
 from jacana.core import dtypes
 from jacana.core.jaxpr import Jaxpr, Literal
-from jacana.runtime import threads
+from jacana.runtime import lazy, operations, threads
 from jacana.testing.programs import Program, leaves
 
 # Of central differences in float64: their error is about STEP ** 2 and eps / STEP.
@@ -22,6 +22,21 @@ def jit_is_eager(program: Program, arrays: Sequence[np.ndarray]) -> None:
     same_bits(jacana.jit(function)(*given), function(*given), "jit and eager")
     for x, y in zip(given, arrays, strict=True):
         assert np.array_equal(bits(np.asarray(x)), bits(y)), "an input was written to"
+
+
+def put_off_is_eager(program: Program, arrays: Sequence[np.ndarray]) -> None:
+    """Operations that are put off and fused give the bits of those that are not."""
+    function = program.function()
+    given = [jacana.numpy.asarray(x) for x in arrays]
+    expected = [np.array(x) for x in leaves(function(*given))]
+    before, operations.LARGE = operations.LARGE, 0
+    try:
+        jacana.clear_caches()
+        for _ in range(lazy.FUSE_AT + 1):
+            same_bits(function(*given), expected, "put off and eager")
+    finally:
+        operations.LARGE = before
+        jacana.clear_caches()
 
 
 def threads_agree(program: Program, arrays: Sequence[np.ndarray]) -> None:

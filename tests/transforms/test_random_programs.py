@@ -20,6 +20,7 @@ TIMES = int(os.environ.get("JACANA_RANDOM_PROGRAMS", "1"))
 SIZES = {
     "jit_is_eager": (40, 14, 1),
     "operations_are_references": (40, 10, 1),
+    "put_off_is_eager": (10, 12, 1),
     "vmap_is_the_loop": (25, 8, 1),
     "threads_agree": (4, 8, 300),
 }

@@ -168,7 +168,7 @@ def _define_buffer_of(module: Module, fields: Fields) -> None:
 
 
 def _define_delete(module: Module, fields: Fields) -> None:
-    """A Python function of an Array: its memory is given back; and one that lists all arrays."""
+    """Python functions: one gives an Array's memory back, one gives it a buffer, one lists all."""
     with module.function("delete_array", "ptr", "ptr", "ptr") as (f, (_, this)):
         with f.when(fields.is_array(f, this)):
             f.call("void", "drop_owner", this)
@@ -176,6 +176,16 @@ def _define_delete(module: Module, fields: Fields) -> None:
             f.call("void", "Py_IncRef", none)
             f.ret(none)
         raise_type_error(f, "not_an_array")
+    with module.function("give_memory", "ptr", "ptr", "ptr") as (f, (_, pair)):
+        this = f.call("ptr", "PyTuple_GetItem", pair, f.i64(0))
+        buffer = f.call("ptr", "PyTuple_GetItem", pair, f.i64(1))
+        f.call("void", "drop_owner", this)
+        f.call("void", "Py_IncRef", buffer)
+        fields.word(this, ARRAY_OWNER).store(buffer)
+        fields.word(this, ARRAY_ADDRESS).store(fields.word(buffer, 0).load("ptr"))
+        none = f.symbol("python_none").load("ptr")
+        f.call("void", "Py_IncRef", none)
+        f.ret(none)
     with module.function("list_arrays", "ptr", "ptr", "ptr") as (f, (_, _)):
         found = f.call("ptr", "PyList_New", f.i64(0))
         with f.when(found.eq(0)):

@@ -230,15 +230,15 @@ def _define_run_arrays(module: Module, fields: Fields) -> None:
     with module.function("run_arrays", "ptr", "ptr", "ptr") as (f, (this, argument)):
         call = f.call("ptr", "PyByteArray_AsString", this)
         with f.when(fields.type(argument).ne(f.symbol("python_list").load("ptr"))):
-            f.ret(f.call("ptr", "refuse", argument))
+            f.ret(f.call("ptr", "refuse", this, argument))
         count = f.call("i64", "PyList_Size", argument)
         with f.when(count.ne(call.load("i64", CALL_ARGS))):
-            f.ret(f.call("ptr", "refuse", argument))
+            f.ret(f.call("ptr", "refuse", this, argument))
         args = f.emit(f"alloca ptr, i64 {count.text}, align 16", "ptr")
         with f.count(0, count) as i:
             given = f.call("ptr", "PyList_GetItem", argument, i)
             with f.when(fields.is_array(f, given).eq(0)):
-                f.ret(f.call("ptr", "refuse", argument))
+                f.ret(f.call("ptr", "refuse", this, argument))
             args.store(given, i)
         # The list may change while the program runs; its arrays stay.
         with f.count(0, count) as i:
@@ -246,13 +246,17 @@ def _define_run_arrays(module: Module, fields: Fields) -> None:
         result = f.variable("ptr", f.call("ptr", "perform", call, args))
         f.call("void", "drop_all", args, count)
         with f.when(result.value.eq(refused(f))):
-            f.ret(f.call("ptr", "refuse", argument))
+            f.ret(f.call("ptr", "refuse", this, argument))
         f.ret(result.value)
 
 
 def _define_refuse(module: Module) -> None:
-    """Have Python raise what is wrong with the arrays of a call."""
-    with module.function("refuse", "ptr", "ptr", inside=True) as (f, (argument,)):
+    """Have Python mend, or raise, what is wrong with the arrays of a call, and run it again."""
+    with module.function("refuse", "ptr", "ptr", "ptr", inside=True) as (f, (this, argument)):
         call = (f.symbol("call_refused").load("ptr"), argument, f.value(0, "ptr"))
         signature = "ptr (ptr, ...)"
-        f.ret(f.call("ptr", "PyObject_CallFunctionObjArgs", *call, signature=signature))
+        answer = f.call("ptr", "PyObject_CallFunctionObjArgs", *call, signature=signature)
+        with f.when(answer.eq(0)):
+            f.ret(0, "ptr")
+        f.call("void", "Py_DecRef", answer)
+        f.ret(f.call("ptr", "run_arrays", this, argument))
