@@ -105,7 +105,7 @@ class Nest:
         self.context, self.roots, self.group = context, roots, group
         self.domain = group.domain
         self.own = {t.id for t in roots}
-        self.vector = not has_long_row_fold(members, group.domain)
+        self.folds_rows = has_long_row_fold(members, group.domain)
 
     def _write(
         self, sizes: Sequence[int], vector: bool,
@@ -132,7 +132,7 @@ class Nest:
             _store_roots(kernel, writer, self.roots, split_index(at[0], self.domain))
 
         sizes = [group_size(self.domain)]
-        kernel, writer = self._write(sizes, self.vector, body)
+        kernel, writer = self._write(sizes, True, body)
         return None if divides(writer) else self._finish(kernel, writer, sizes)
 
     def commands(self) -> list[KernelCommand]:
@@ -143,10 +143,10 @@ class Nest:
             index[:] = at
             _store_roots(kernel, writer, self.roots, at)
 
-        if self.vector and is_narrow(self.domain) and len(self.roots) <= NARROW:
+        if not self.folds_rows and is_narrow(self.domain) and len(self.roots) <= NARROW:
             return [self._across()]
-        kernel, writer = self._write(self.domain, self.vector, body)
-        if self.vector and self.domain and self.domain[-1] > 1:
+        kernel, writer = self._write(self.domain, True, body)
+        if not self.folds_rows and self.domain and self.domain[-1] > 1:
             cuts = breaks(kernel.graph, index[-1], self.domain[-1])
             if cuts:
                 return self._cut([0, *cuts, self.domain[-1]])

@@ -52,6 +52,22 @@ def test_rows(kind, length, rng):
     w.check((0, rows))
 
 
+@pytest.mark.parametrize("kind", ["add", "argmax", "odd"])
+@pytest.mark.parametrize(("count", "length"), [(19, 0), (19, 1), (1, 17), (37, 100), (3, 8193)])
+def test_rows_side_by_side(kind, count, length, rng):
+    w = KernelWriter()
+    x = w.buffer(rng.standard_normal(count * length + 1), "float32")
+    shift = w.buffer(rng.standard_normal(count), "float32")
+    n = w.index(length)
+    with w.loop(w.index(count), "vector", True) as i:
+        less = w.graph.load(shift, i)
+        for made in reduce(
+            w, kind, n, lambda k: (w.graph.load(x, i * n + k) - less) * w.graph.load(x, k)
+        ):
+            w.store(w.output(count, made.type), i, made)
+    w.check((0, count))
+
+
 @pytest.mark.parametrize("kind", ["add", "any", "argmax", "odd"])
 @pytest.mark.parametrize("length", [0, 1, 15, 16, 17, 100, 8193])
 def test_columns(kind, length, rng):
