@@ -15,6 +15,7 @@ from jacana.api import known_calls
 from jacana.core import config, dtypes, tree
 from jacana.core.avals import ShapedArray
 from jacana.core.bounded import Bounded
+from jacana.core.errors import JAXIndexError, JAXTypeError
 from jacana.core.jaxpr import Jaxpr
 from jacana.core.stage import JaxprTrace
 from jacana.core.trace import BaseTrace, Tracer, is_eager, set_current
@@ -36,6 +37,10 @@ _NEVER = -1
 
 class UnknownArgumentError(Exception):
     """Native code cannot tell an argument, or its value decides what the function does."""
+
+
+# What a function raises where it looks at values, which a program of it cannot.
+_NEEDS_VALUES = (JAXTypeError, JAXIndexError, UnknownArgumentError, MemoryError)
 
 
 class Roles:
@@ -212,8 +217,7 @@ class Learner:
             if raised or not suits or traced_tree != out_tree:
                 return None
             executable = executable_for(jaxpr)
-        except Exception:
-            # Whatever it is, the function itself says it, each time.
+        except _NEEDS_VALUES:
             return None
         arrays = [to_array(c) for c in consts]
         if not same_objects(executable.layout.results, [*arrays, *arguments.leaves], results):
