@@ -16,6 +16,7 @@ import sys
 import types
 
 from jacana import compat
+from jacana.compat.children import include_children
 from jacana.runtime import cache
 
 USAGE = (__doc__ or "").strip()
@@ -36,6 +37,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"jacana: unknown option {args[0]}\n{USAGE}", file=sys.stderr)
         return 2
     compat.install()
+    include_children()
     if args[0] == "-m":
         sys.argv = args[1:]
         sys.path[0] = os.getcwd()
