@@ -31,6 +31,8 @@ from jacana.ops.lowering import Value
 PARALLEL_WORK = 100_000
 # A last axis up to this is written out, if the axis before it is at least that long.
 NARROW, NARROW_LENGTH = 8, 64
+# Threads share a loop over vectors in multiples of this: rows are read a few cache lines at a time.
+COLUMNS = 64
 # A reduction at least this long runs its own lanes; a shorter one runs once per lane of its loop.
 LONG_FOLD = 16
 
@@ -46,9 +48,16 @@ def finish(kernel: KernelGraph, writer: Writer, extent: int, work: float) -> Ker
     grain = 0
     if work >= 2 * PARALLEL_WORK and extent > 1:
         grain = max(1, int(extent * PARALLEL_WORK / work))
+        if extent > COLUMNS and any(is_columns(s) for s in made.body):
+            grain = -(-grain // COLUMNS) * COLUMNS
     return KernelCommand(
         made, structural_key(made), tuple(kernel.slots), tuple(writer.param_values), extent, grain
     )
+
+
+def is_columns(s: ir.Statement) -> bool:
+    """Whether this is the loop over vectors that threads share."""
+    return isinstance(s, ir.For) and s.grid and s.kind == "vector"
 
 
 def store(

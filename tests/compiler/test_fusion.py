@@ -127,3 +127,11 @@ def test_sums_have_one_order(length):
     assert {np.asarray(v).tobytes() for v in (plain, fused, row, column)} == {
         np.asarray(plain).tobytes()
     }
+
+
+@pytest.mark.parametrize("columns", [1, 17, 64, 200])
+def test_sums_of_columns_are_those_of_rows(columns):
+    x = np.random.default_rng(0).standard_normal((9000, columns)).astype("f4")
+    down = jacana.jit(lambda x: jnp.sum(x * x, axis=0))(x)
+    along = jacana.jit(lambda x: jnp.sum(x * x, axis=1))(np.ascontiguousarray(x.T))
+    assert np.asarray(down).tobytes() == np.asarray(along).tobytes()

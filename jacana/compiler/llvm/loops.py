@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from jacana.compiler.llvm import control, memory, remainder
-from jacana.compiler.llvm.analysis import body_size, calls_size, can_vectorise
+from jacana.compiler.llvm.analysis import body_size, calls_size, can_vectorise, folds_long
 from jacana.compiler.llvm.code import (
     HALF_FLOATS,
     WIDTH,
@@ -22,6 +22,8 @@ from jacana.kernel import ir
 AFFINE = ("add", "sub", "mul", "neg")
 # Statements that a loop of static extent may become.
 UNROLLED_SIZE = 64
+# Iterations of a vector loop that run at once where each folds a column, and how large its body is.
+STRIP, STRIP_SIZE = 64, 256
 
 
 def let(e: Emitter, s: ir.Let) -> None:
@@ -141,6 +143,9 @@ def _serial_loop(e: Emitter, s: ir.For, start: str, end: str) -> None:
 
 
 def _vector_loop(e: Emitter, s: ir.For, start: str, end: str) -> None:
+    if folds_long(s.body) and body_size(s.body) + calls_size(s.body) <= STRIP_SIZE:
+        start = _strips(e, s, start, end)
+
     def whole(index: str, carried: Sequence[str]) -> Sequence[str]:
         _lanes(e, s, index, None)
         return ()
@@ -163,8 +168,24 @@ def _vector_loop(e: Emitter, s: ir.For, start: str, end: str) -> None:
     e.in_tail = outer
 
 
-def _lanes(e: Emitter, s: ir.For, index: str, mask: str | None) -> None:
-    with e.at_width(WIDTH, mask):
+def _strips(e: Emitter, s: ir.For, start: str, end: str) -> str:
+    """Run whole strips of STRIP lanes; gives where they end.
+
+    A fold inside reads one row after the other, of which one vector is a single cache line.
+    """
+
+    def whole(index: str, carried: Sequence[str]) -> Sequence[str]:
+        _lanes(e, s, index, None, STRIP)
+        return ()
+
+    count = e.let(f"sub i64 {end}, {start}")
+    middle = e.let(f"add i64 {start}, {e.let(f'and i64 {count}, {-STRIP}')}")
+    repeat(e, start, middle, STRIP, (), whole)
+    return middle
+
+
+def _lanes(e: Emitter, s: ir.For, index: str, mask: str | None, width: int = WIDTH) -> None:
+    with e.at_width(width, mask):
         e.env[s.var.id] = Value("index", index, 1)
         e.statements(s.body)
 
