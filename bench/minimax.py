@@ -1,4 +1,4 @@
-"""The polynomial coefficients of jacana/kernel/math: python bench/minimax.py NAME [TYPE].
+"""The polynomial coefficients of jacana/kernel/math: python bench/minimax.py NAME [TYPE | pieces].
 
 Remez exchange on a dense Chebyshev grid in 60-digit arithmetic. Coefficients are rounded to the
 type one after the other, from the constant term on, and the rest fitted again after each.
@@ -191,7 +191,51 @@ def fit(f: Fit, type: str, degree: int) -> tuple[list[mpf], mpf, mpf]:
     return fixed, error(best), error(fixed)
 
 
+def erfcx(x: mpf) -> mpf:
+    return mpmath.exp(x * x) * mpmath.erfc(x)
+
+
+# Functions in 16 pieces (kernel/math/piecewise.py): width of a piece, degree, first coefficients of
+# piece 0. With these widths the values at the centres are close to numbers of the type.
+PIECES: dict[str, tuple[Callable[[mpf], mpf], float, int, tuple[int, ...]]] = {
+    "tanh": (mpmath.tanh, 0.5831444263458252, 7, (0, 1)),
+    "erf": (mpmath.erf, 0.25416484475135803, 6, (0,)),
+    "erfcx": (erfcx, 0.6633871793746948, 7, (1,)),
+}
+
+
+def piece(name: str, number: int) -> tuple[list[mpf], mpf]:
+    """The coefficients of one piece in the distance from its centre, and the largest error."""
+    function, width, degree, known = PIECES[name]
+    centre, half = number * mpf(width), mpf(width) / 2 * mpf("1.0001")
+    head = [mpf(c) for c in known] if number == 0 else [round_to("float32", function(centre))]
+    power = len(head)
+
+    def value(t: mpf) -> mpf:
+        with mpmath.workprec(400):
+            return (function(centre + t) - horner(head, t)) / t**power
+
+    def weight(t: mpf) -> mpf:
+        return t**power / function(centre + t)
+
+    low = -half if number else TINY
+    found, _, error = fit(Fit(value, weight, low, half, {}), "float32", degree - power)
+    return head + found, error
+
+
+def write_pieces(name: str) -> None:
+    """A table for each coefficient."""
+    found = [piece(name, number) for number in range(16)]
+    worst = float(mpmath.log(max(error for _, error in found), 2))
+    print(f"# {name} in pieces: error after rounding 2**{worst:.1f}")
+    for column in zip(*[coefficients for coefficients, _ in found], strict=True):
+        print(f"    ({', '.join(mpmath.nstr(c, 9) for c in column)}),")
+
+
 def main(name: str, *types: str) -> None:
+    if types == ("pieces",):
+        write_pieces(name)
+        return
     for type in types or ("float32", "float64"):
         f = FITS[name]
         coefficients, before, error = fit(f, type, f.degree[type])

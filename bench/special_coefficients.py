@@ -141,8 +141,7 @@ FITS = {
     "ERF_SMALL float64": Fit(ERF_OVER_X, 1e-7, 1, 58, less=1.0),
     "LOG2_ERFC": Fit(lambda x: mpmath.log(mpmath.erfc(x), 2), 0.95, 4, 27),
     "EXP2": Fit(lambda f: mpf(2) ** f, -0.5, 0.5, 27),
-    "ERFCX float32": tail_fit(2.25, 10.2, 28),
-    "ERFCX float64": tail_fit(3.75, 27.5, 58),
+    "ERFCX": tail_fit(3.75, 27.5, 58),
     "INVERSE_CENTRAL float32": Fit(erf_inv_ratio, 1e-9, 5, 26.5, centred=True),
     "INVERSE_CENTRAL float64": Fit(erf_inv_ratio, 1e-20, 6.25, 56, centred=True),
     "INVERSE_TAIL_SINGLE": Fit(

@@ -34,11 +34,18 @@ def test_accuracy(case, type):
     assert found[worst] <= case.limits[type], [x[worst] for x in xs]
 
 
+def test_erfc_is_finite_down_to_zero():
+    x = np.linspace(8.5, 10.5, 20001, dtype="f4")
+    made = evaluate(special.erfc.function("float32"), x)[0]
+    want = np.vectorize(math.erfc)(x.astype("f8"))
+    np.testing.assert_allclose(made, want, rtol=5e-7, atol=2.0**-148)
+
+
 inf, nan = math.inf, math.nan
 # Name -> rows of arguments and value.
 EDGES = {
     "erf": [(0.0, 0.0), (-0.0, -0.0), (inf, 1), (-inf, -1), (nan, nan)],
-    "erfc": [(0.0, 1), (inf, 0), (-inf, 2), (nan, nan), (30.0, 0)],
+    "erfc": [(0.0, 1), (-1e-30, 1), (inf, 0), (-inf, 2), (nan, nan), (30.0, 0)],
     "erf_inv": [
         (0.0, 0.0), (-0.0, -0.0), (1, inf), (-1, -inf), (1.5, nan), (-inf, nan), (nan, nan),
     ],

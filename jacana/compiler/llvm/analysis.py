@@ -98,8 +98,3 @@ def needs_mask(function: ir.Function) -> bool:
         if isinstance(s, ir.Call) and needs_mask(s.function):
             return True
     return False
-
-
-def folds_long(statements: Sequence[ir.Statement]) -> bool:
-    """Whether one of the statements folds more elements than are written out."""
-    return any(isinstance(s, ir.Reduce) and not isinstance(s.extent, ir.Const) for s in statements)

@@ -39,12 +39,14 @@ class Facts:
 
     `masks`: loads and stores of some lanes cost about what those of all do. `has_half`: there are
     instructions that convert float16. `align_operand`: masked loads and stores take the alignment
-    as an operand, as before LLVM 22.
+    as an operand, as before LLVM 22. `permuted`: how many lanes of 32 bits one instruction
+    permutes by a vector of their numbers (0: none does).
     """
 
     masks: bool
     has_half: bool
     align_operand: bool
+    permuted: int
 
 
 class Value:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from jacana.compiler.llvm import control, memory, remainder
-from jacana.compiler.llvm.analysis import body_size, calls_size, can_vectorise, folds_long
+from jacana.compiler.llvm.analysis import body_size, calls_size, can_vectorise
 from jacana.compiler.llvm.code import (
     HALF_FLOATS,
     WIDTH,
@@ -16,6 +16,7 @@ from jacana.compiler.llvm.code import (
 from jacana.compiler.llvm.convert import bitcast, convert
 from jacana.compiler.llvm.reductions import reduce
 from jacana.compiler.llvm.repeat import first_lanes, once, prefers_mask, repeat
+from jacana.compiler.llvm.rows import folds_columns
 from jacana.compiler.llvm.scalar import operation
 from jacana.kernel import ir
 
@@ -24,6 +25,8 @@ AFFINE = ("add", "sub", "mul", "neg")
 UNROLLED_SIZE = 64
 # Iterations of a vector loop that run at once where each folds a column, and how large its body is.
 STRIP, STRIP_SIZE = 64, 256
+# Statements of a body whose latency a second vector beside the first hides, if registers suffice.
+PAIRED_SIZE = range(24, 320)
 
 
 def let(e: Emitter, s: ir.Let) -> None:
@@ -143,19 +146,20 @@ def _serial_loop(e: Emitter, s: ir.For, start: str, end: str) -> None:
 
 
 def _vector_loop(e: Emitter, s: ir.For, start: str, end: str) -> None:
-    if folds_long(s.body) and body_size(s.body) + calls_size(s.body) <= STRIP_SIZE:
+    if folds_columns(s.body, s.var) and body_size(s.body) + calls_size(s.body) <= STRIP_SIZE:
         start = _strips(e, s, start, end)
+    width = 2 * WIDTH if _is_paired(e, s.body) else WIDTH
 
     def whole(index: str, carried: Sequence[str]) -> Sequence[str]:
         _lanes(e, s, index, None)
         return ()
 
     def some(index: str, carried: Sequence[str]) -> Sequence[str]:
-        _lanes(e, s, index, first_lanes(e, index, end, WIDTH))
+        _lanes(e, s, index, first_lanes(e, index, end, width), width)
         return ()
 
     if prefers_mask(e, s.body):
-        repeat(e, start, end, WIDTH, (), some)
+        repeat(e, start, end, width, (), some)
         return
     count = e.let(f"sub i64 {end}, {start}")
     middle = e.let(f"add i64 {start}, {e.let(f'and i64 {count}, {-WIDTH}')}")
@@ -166,6 +170,23 @@ def _vector_loop(e: Emitter, s: ir.For, start: str, end: str) -> None:
     outer, e.in_tail = e.in_tail, True
     _serial_loop(e, s, middle, end)
     e.in_tail = outer
+
+
+def _is_paired(e: Emitter, body: Sequence[ir.Statement]) -> bool:
+    """Whether iterations of twice as many lanes are quicker: one long computation without loops.
+
+    Lanes of 64 bits fill two vectors as it is.
+    """
+    if not e.facts.masks or body_size(body) + calls_size(body) not in PAIRED_SIZE:
+        return False
+    return all(
+        isinstance(s, ir.Store)
+        or isinstance(s, ir.Let | ir.Load)
+        and s.var.type not in ("float64", "int64", "uint64")
+        or isinstance(s, ir.Call)
+        and all(r.type != "float64" for r in s.results)
+        for s in body
+    )
 
 
 def _strips(e: Emitter, s: ir.For, start: str, end: str) -> str:

@@ -18,6 +18,8 @@ from jacana.kernel import ir
 
 # Up to this stride, loading everything in between and shuffling beats a gather.
 SHUFFLED_STRIDE = 4
+# Elements of a table that is read by permutations.
+TABLE = 16
 
 
 def load(e: Emitter, s: ir.Load) -> None:
@@ -30,6 +32,8 @@ def load(e: Emitter, s: ir.Load) -> None:
     stride = index.stride
     if stride == 1:
         text = _load(e, s.memory, index.text, e.width)
+    elif isinstance(s.memory, ir.Table) and _may_permute(e, s.memory):
+        text = _permuted(e, s.memory, index)
     elif e.mask is not None or not isinstance(stride, int):
         text = _gather(e, s.memory, index)
     elif stride == -1 or 2 <= stride <= SHUFFLED_STRIDE:
@@ -134,6 +138,59 @@ def _shuffle(e: Emitter, memory: ir.Memory, a: str, b: str, lanes: "range | list
     vector = vector_type(memory_register(memory.type), e.width)
     listed = ", ".join("i32 poison" if k < 0 else f"i32 {k}" for k in lanes)
     return e.let(f"shufflevector {vector} {a}, {vector} {b}, <{e.width} x i32> <{listed}>")
+
+
+def _may_permute(e: Emitter, table: ir.Table) -> bool:
+    """Whether instructions choose lanes of the whole table, which is one or two registers."""
+    fits = table.type == "float32" and len(table.values) == TABLE
+    return fits and e.facts.permuted > 0 and e.width % e.facts.permuted == 0
+
+
+def _permuted(e: Emitter, table: ir.Table, index: Value) -> str:
+    """The elements of a table of TABLE numbers, without a gather."""
+    count, width = e.facts.permuted, e.width
+    numbers = e.let(f"trunc <{width} x i64> {e.vector(index)} to <{width} x i32>")
+    place = e.address(table)
+    parts = []
+    for first in range(0, width, count):
+        picked = _lanes(e, "i32", numbers, width, first, count)
+        chosen = _permute(e, place, picked, count)
+        if count < TABLE:
+            upper = e.let(f"getelementptr float, ptr {place}, i64 {count}")
+            is_upper = e.let(f"icmp uge <{count} x i32> {picked}, splat (i32 {count})")
+            other = _permute(e, upper, picked, count)
+            chosen = e.let(
+                f"select <{count} x i1> {is_upper}, <{count} x float> {other}, "
+                f"<{count} x float> {chosen}"
+            )
+        parts.append(chosen)
+    while len(parts) > 1:
+        count *= 2
+        listed = ", ".join(f"i32 {k}" for k in range(count))
+        parts = [
+            e.let(
+                f"shufflevector <{count // 2} x float> {a}, <{count // 2} x float> {b}, "
+                f"<{count} x i32> <{listed}>"
+            )
+            for a, b in zip(parts[::2], parts[1::2], strict=True)
+        ]
+    return parts[0]
+
+
+def _permute(e: Emitter, place: str, numbers: str, count: int) -> str:
+    """The lanes `numbers` (modulo their count) of a vector in memory."""
+    vector, lanes = f"<{count} x float>", f"<{count} x i32>"
+    table = e.let(f"load {vector}, ptr {place}, align {4 * count}")
+    name = {16: "avx512.permvar.sf.512", 8: "avx2.permps"}[count]
+    return e.let(f"call {vector} @llvm.x86.{name}({vector} {table}, {lanes} {numbers})")
+
+
+def _lanes(e: Emitter, register: str, text: str, width: int, first: int, count: int) -> str:
+    if count == width:
+        return text
+    vector = vector_type(register, width)
+    listed = ", ".join(f"i32 {k}" for k in range(first, first + count))
+    return e.let(f"shufflevector {vector} {text}, {vector} poison, <{count} x i32> <{listed}>")
 
 
 def _pointers(e: Emitter, memory: ir.Memory, index: Value) -> str:

@@ -4,7 +4,7 @@ The rows are folded one after the other, over the lanes of vectors along the row
 partial results are combined together, in the order that one row's have.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from jacana.compiler.llvm.code import Emitter, Value, llvm_type
 from jacana.compiler.llvm.folds import (
@@ -46,24 +46,42 @@ def reads_rows(e: Emitter, s: ir.Reduce) -> bool:
     return not _varying(e, s.combine_body, s.combined, (*s.left, *s.right))
 
 
+def folds_columns(body: Sequence[ir.Statement], var: ir.Var) -> bool:
+    """Whether lanes of a loop over `var` fold neighbours of each row, and none a row of its own."""
+    folds = [s for s in body if isinstance(s, ir.Reduce) and not isinstance(s.extent, ir.Const)]
+    known: dict[int, Growth] = {var.id: (0, 1), **{s.var.id: (1, 0) for s in folds}}
+    found = _loads_of(body, known, lambda _: CONSTANT)
+    return any(k not in (0, 1) and lane == 1 for k, lane in found) and not any(
+        k == 1 and lane not in (0, 1) for k, lane in found
+    )
+
+
 def _loads(e: Emitter, s: ir.Reduce) -> list[Growth]:
     """The growth of the index of each load."""
-    known: dict[int, Growth] = {s.var.id: (1, 0)}
+
+    def outside(var: ir.Var) -> Growth:
+        stride = e.env[var.id].stride
+        return 0, stride if isinstance(stride, int) else None
+
+    return _loads_of(s.body, {s.var.id: (1, 0)}, outside)
+
+
+def _loads_of(
+    body: Sequence[ir.Statement], known: dict[int, Growth], outside: Callable[[ir.Var], Growth]
+) -> list[Growth]:
+    """The growth of the index of each load in the body, by that of the variables."""
 
     def growth(atom: ir.Atom) -> Growth:
         if type(atom) is not ir.Var:
             return CONSTANT
-        if atom.id in known:
-            return known[atom.id]
-        stride = e.env[atom.id].stride
-        return 0, stride if isinstance(stride, int) else None
+        return known[atom.id] if atom.id in known else outside(atom)
 
     found = []
-    for site in walk(s.body):
+    for site in walk(body):
         inner = site.statement
         if isinstance(inner, ir.Load):
             found.append(growth(inner.index))
-        known |= {v.id: CONSTANT for v in bound(inner)}
+        known |= {v.id: CONSTANT for v in bound(inner) if v.id not in known}
         if isinstance(inner, ir.Let):
             known[inner.var.id] = _grown(inner, [growth(a) for a in inner.args])
         elif isinstance(inner, ir.While | ir.Reduce):

@@ -54,6 +54,7 @@ def facts() -> Facts:
         masks={"avx512f", "avx512bw", "avx512vl"} <= names,
         has_half="f16c" in names or not llvm.get_process_triple().startswith("x86"),
         align_operand=llvm.llvm_version_info[0] < 22,
+        permuted=16 if "avx512f" in names else 8 if "avx2" in names else 0,
     )
 
 

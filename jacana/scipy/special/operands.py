@@ -5,13 +5,19 @@ from typing import Any
 
 from jacana import ops
 from jacana.core import config, dtypes
+from jacana.core.trace import Tracer
 from jacana.core.values import aval_of
 from jacana.numpy.promotion import as_arrays, convert, promote_args_inexact
 
 
 def floats(function: str, *xs: Any) -> list[Any]:
-    """The operands as real floats; TypeError for complex ones."""
-    found = as_arrays(function, *promote_args_inexact(function, *xs))
+    """The operands as real floats; TypeError for complex ones.
+
+    Beside traced operands scalars stay scalars, which programs hold as literals.
+    """
+    found = promote_args_inexact(function, *xs)
+    if not any(isinstance(x, Tracer) for x in found):
+        found = as_arrays(function, *found)
     if dtypes.is_complex(found[0].dtype):
         raise TypeError(
             f"{function} does not accept dtype {found[0].dtype}: it is a function of real numbers. "

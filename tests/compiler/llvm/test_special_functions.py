@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jacana.kernel import special
+from jacana.kernel import math, special
 from tests.compiler.llvm.harness import KernelWriter
 
 EDGES = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.0, 1e-30)
@@ -27,3 +27,15 @@ def test_compiled_is_interpreted(name, type):
     with w.loop(w.index(n), "vector", grid=True) as i:
         w.store(out, i, function(*[w.graph.load(x, i) for x in xs]))
     w.check((0, n))
+
+
+@pytest.mark.parametrize("count", [3, 16, 47, 100])
+@pytest.mark.parametrize("function", [math.tanh, special.erfc])
+@pytest.mark.usefixtures("processor")
+def test_pieces(function, count):
+    w = KernelWriter()
+    x = w.buffer(np.linspace(-11, 11, count), "float32")
+    out = w.output(count, "float32")
+    with w.loop(w.index(count), "vector", grid=True) as i:
+        w.store(out, i, function(w.graph.load(x, i)))
+    w.check((0, count))
