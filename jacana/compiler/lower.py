@@ -278,7 +278,7 @@ class Builder:
         return [read(a) for a in jaxpr.outvars]
 
     def _lower_equation(self, eqn: JaxprEqn, operands: list[Tensor]) -> list[Tensor]:
-        self._cost = getattr(eqn.primitive, "cost", 1.0)
+        self._cost = eqn.primitive.cost
         out = eqn.primitive.lower(self, *operands, **eqn.params)
         outs = out if eqn.primitive.multiple_results else [out]
         for tensor, var in zip(outs, eqn.outvars, strict=True):

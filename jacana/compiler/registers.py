@@ -158,6 +158,8 @@ class LoopBuilder(Builder):
     def __init__(self, context: Context):
         super().__init__()
         self.context = context
+        # Whether the branch that is being lowered is the chosen one; None outside of branches.
+        self.is_chosen: Tensor | None = None
 
     def _command(self, command: Call) -> list[Tensor]:
         raise NotInRegisters(f"the body holds a command: {type(command).__name__}")
@@ -170,8 +172,20 @@ class LoopBuilder(Builder):
         outputs: Sequence[Any],
     ) -> list[Tensor]:  # fmt: skip
         """Every branch is computed, and its results selected: nothing in a body has effects."""
-        every = [self.program(b.jaxpr, operands) for b in branches]
+        every, outer = [], self.is_chosen
+        for k, b in enumerate(branches):
+            self.is_chosen = self._choice(index, k, len(branches), outer)
+            every.append(self.program(b.jaxpr, operands))
+        self.is_chosen = outer
         return [self._chosen(index, column) for column in zip(*every, strict=True)]
+
+    def _choice(self, index: Tensor, k: int, count: int, outer: Tensor | None) -> Tensor:
+        def element(which: Value, *rest: Value) -> Value:
+            assert isinstance(which, Expr)
+            chosen = which <= k if k == 0 else which >= k if k == count - 1 else which.eq(k)
+            return chosen & as_expr(rest[0]) if rest else chosen
+
+        return self.elementwise(element, [index, *([outer] if outer else [])], dtypes.bool_)
 
     def _chosen(self, index: Tensor, cases: Sequence[Tensor]) -> Tensor:
         def element(*at: Expr) -> Value:
@@ -192,7 +206,10 @@ class LoopBuilder(Builder):
         n = len(cond.in_avals) - len(init)
         holds = self.program(cond.jaxpr, [*consts[:n], *carries])[0]
         following = self.program(body.jaxpr, [*consts[n:], *carries])
-
+        if self.is_chosen is not None:
+            # A loop in a branch that is not chosen might never end.
+            both = [holds, self.is_chosen]
+            holds = self.elementwise(lambda a, b: as_expr(a) & as_expr(b), both, dtypes.bool_)
         return InnerLoop(self.context, carries, init, following, holds).results()
 
     def scan(

@@ -110,6 +110,18 @@ class Jaxpr:
         return found
 
     @property
+    def work(self) -> float:
+        """Scalar operations that running it takes, about (see Primitive.work)."""
+        found: float | None = self.derived.get("work")
+        if found is None:
+            found = sum(
+                e.primitive.work([a.aval for a in e.invars], [v.aval for v in e.outvars], e.params)
+                for e in self.eqns
+            )
+            self.derived["work"] = found
+        return found
+
+    @property
     def axis_names(self) -> tuple[Any, ...]:
         """The named axes that it communicates over."""
         names = self.derived.get("axis names")

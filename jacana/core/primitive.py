@@ -4,7 +4,7 @@ Each rule is written, supplied by the primitive's family, or stated to be Inappl
 reason; a class that misses one cannot be constructed.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import Jaxpr, subjaxprs
@@ -81,6 +81,8 @@ class Primitive:
     batch_rule: Any = None
     # Whether its transpose calls the user's Python, which may look at concrete values.
     calls_python = False
+    # What an element costs, in additions: fusion weighs computing it again against storing it.
+    cost: ClassVar[float] = 1.0
 
     def __init__(self) -> None:
         missing = [r for r in RULES if getattr(type(self), r, None) is None]
@@ -115,6 +117,15 @@ class Primitive:
     def axis_names(self, params: dict[str, Any]) -> tuple[Any, ...]:
         """The named axes that an equation communicates over."""
         return tuple([n for jaxpr in subjaxprs(params) for n in jaxpr.axis_names])
+
+    def work(
+        self, operands: list[ShapedArray], outs: list[ShapedArray], params: dict[str, Any]
+    ) -> float:
+        """Scalar operations, about; infinity where running it for nothing may harm."""
+        inner = [jaxpr.work for jaxpr in subjaxprs(params)]
+        if inner:
+            return sum(inner)
+        return self.cost * max([a.size for a in (*operands, *outs)], default=1)
 
     def callee(self, params: dict[str, Any]) -> Jaxpr | None:
         """The program, of the operands alone, that an equation stands for if it is a plain call."""

@@ -55,6 +55,11 @@ class Callbacks(Primitive):
     def reference(self, *xs: Any, callback: Callback, **_: Any) -> list[Any]:
         return list(callback(*xs))
 
+    def work(
+        self, operands: list[ShapedArray], outs: list[ShapedArray], params: dict[str, Any]
+    ) -> float:
+        return float("inf")
+
     def lower(
         self, build: Any, *xs: Any, callback: Callback, result_avals: Any, **params: Any
     ) -> Any:

@@ -1,4 +1,4 @@
-"""cond: run the branch that an index chooses."""
+"""cond: run the branch that an index chooses, or for a batch of indices one branch for each."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,34 +7,51 @@ import numpy as np
 
 from jacana import ops
 from jacana.core.avals import ShapedArray
-from jacana.core.evaluate import evaluate, evaluate_reference
-from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
+from jacana.core.evaluate import evaluate_closed, evaluate_reference
 from jacana.core.primitive import Inapplicable, Linear, Primitive
-from jacana.core.trace import Tracer
-from jacana.ops.shape import zeros
-from jacana.transforms.batch import (
-    BatchTrace,
-    batch,
-    batch_program,
-    batch_program_to,
-    to_axis,
+from jacana.core.stage import stage_closed
+from jacana.higher_order.branches import (
+    Branches,
+    completed,
+    filled,
+    joint_avals,
+    linearized,
+    taking_consts,
+    union,
 )
-from jacana.transforms.derived import closed, evaluated, kept
-from jacana.transforms.eager_tape import EagerTape
-from jacana.transforms.jvp import has_tangents, jvp_program, zero_tangent
-from jacana.transforms.linearize import Tape, linearize_programs
+from jacana.higher_order.choices import (
+    mapped_operands,
+    own_values,
+    prefers_selection,
+    select_results,
+    shares_product,
+)
+from jacana.higher_order.scan import scan
+from jacana.ops.families import move_axis, spread_axis
+from jacana.ops.shape import reshape_to, zeros
+from jacana.transforms.batch import BatchTrace, batch, batch_program, batch_program_to, to_axis
+from jacana.transforms.jvp import jvp_program
 from jacana.transforms.transpose import transpose_program
-
-Branches = tuple[ClosedJaxpr, ...]
 
 
 class Cond(Primitive):
-    """The outputs of branches[index] on the operands; the index is clamped to the branches."""
+    """The outputs of branches[index] on the operands; the index is clamped to the branches.
+
+    The index may be a batch of indices, along one axis. Then operands with one more axis than the
+    branches take are batches too, and all outputs are.
+    """
 
     name = "cond"
     multiple_results = True
     jvp = Inapplicable("jvp_rule differentiates the branches")
-    batch = Inapplicable("batch_rule batches the branches")
+    batch = Inapplicable("batch_rule batches the branches, or the choice")
+
+    def __call__(self, *xs: Any, **params: Any) -> Any:
+        # What derived branches captured (a user's rule may bring arrays of its own) are operands.
+        branches, captured = taking_consts(params["branches"])
+        return super().__call__(xs[0], *captured, *xs[1:], **{**params, "branches": branches})
+
+    bind = __call__
 
     def type_rule(
         self, index: ShapedArray, *xs: ShapedArray, branches: Branches
@@ -47,27 +64,32 @@ class Cond(Primitive):
                         f"the branches of cond must give equal types: branch 0 gives {a}, branch "
                         f"{k} gives {b}. Convert one, for example with astype."
                     )
-        return [
-            a if all(b.out_avals[i].weak_type for b in branches) else a.strip_weak_type()
-            for i, a in enumerate(first)
-        ]
+        return [a.update(shape=(*index.shape, *a.shape)) for a in joint_avals(branches)]
 
     def reference(self, index: Any, *xs: Any, branches: Branches) -> list[Any]:
-        chosen = int(np.clip(index, 0, len(branches) - 1))
-        return evaluate_reference(branches[chosen], *xs)
+        chosen = np.clip(index, 0, len(branches) - 1)
+        if not chosen.shape:
+            return evaluate_reference(branches[int(chosen)], *xs)
+        mapped = mapped_operands(xs, branches)
+        rows = [
+            evaluate_reference(
+                branches[int(k)], *[x[i] if m else x for x, m in zip(xs, mapped, strict=True)]
+            )
+            for i, k in enumerate(chosen)
+        ]
+        if not rows:
+            return [np.zeros((0, *a.shape), a.dtype) for a in branches[0].out_avals]
+        return [np.stack(column) for column in zip(*rows, strict=True)]
 
     def jvp_rule(
         self, primals: list[Any], tangents: list[Any], params: dict[str, Any]
     ) -> tuple[list[Any], list[Any]]:
         index, *rest = primals
         nonzero = tuple(t is not None for t in tangents[1:])
-        jaxprs = [b.jaxpr for b in params["branches"]]
-        found = [jvp_program(j, nonzero) for j in jaxprs]
+        found = [jvp_program(b.jaxpr, nonzero) for b in params["branches"]]
         any_nonzero = union([nz for _, nz in found])
-        n = len(jaxprs[0].outvars)
-        branches = tuple(
-            completed(program.jaxpr, n, nz, any_nonzero, ("jvp", nonzero)) for program, nz in found
-        )
+        n = len(params["branches"][0].out_avals)
+        branches = tuple(completed(program, n, nz, any_nonzero) for program, nz in found)
         given = [*rest, *[t for t in tangents[1:] if t is not None]]
         outs = self(index, *given, branches=branches)
         out_tangents = iter(outs[n:])
@@ -77,27 +99,17 @@ class Cond(Primitive):
         self, primals: list[Any], nonzero: list[bool], params: dict[str, Any]
     ) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
         index, *rest = primals
-        jaxprs = [b.jaxpr for b in params["branches"]]
-        halves = [linearize_programs(j, tuple(nonzero[1:])) for j in jaxprs]
-        residuals = [residual_avals(h, j) for h, j in zip(halves, jaxprs, strict=True)]
-        every = [a for avals in residuals for a in avals]
-        any_nonzero = union([h.nonzero for h in halves])
-        n = len(jaxprs[0].outvars)
-        first = tuple(
-            forward_branch(h, j, residuals, k) for k, (h, j) in enumerate(zip(halves, jaxprs))
-        )
-        outs = self(index, *rest, branches=first)
+        parts = linearized(params["branches"], tuple(nonzero[1:]))
+        n = len(params["branches"][0].out_avals)
+        outs = self(index, *rest, branches=parts.forward)
+        known = [*rest, *outs[:n]]
+        residuals = [*[known[p] for p in parts.needed], *outs[n:]]
 
         def record(tangents: list[Any]) -> list[Any]:
-            if not any(any_nonzero):
+            if not any(parts.nonzero):
                 return [None] * n
-            avals = [a.to_tangent_aval() for a, nz in zip(jaxprs[0].in_avals, nonzero[1:]) if nz]
-            second = tuple(
-                tangent_branch(h, j, residuals, k, any_nonzero, [*every, *avals])
-                for k, (h, j) in enumerate(zip(halves, jaxprs))
-            )
-            found = iter(self(index, *outs[n:], *tangents, branches=second))
-            return [next(found) if nz else None for nz in any_nonzero]
+            found = iter(self(index, *residuals, *tangents, branches=parts.tangent))
+            return [next(found) if nz else None for nz in parts.nonzero]
 
         return outs[:n], record
 
@@ -107,157 +119,149 @@ class Cond(Primitive):
         found = [transpose_program(b.jaxpr, linear, nonzero) for b in branches]
         any_found = union([f for _, f in found])
         avals = [a.to_tangent_aval() for a in branches[0].in_avals]
-        transposed = tuple(
-            filled(program.jaxpr, f, any_found, avals, ("transpose", tuple(any_found)))
-            for program, f in found
-        )
+        transposed = tuple(filled(program, f, any_found, avals) for program, f in found)
         known = [x for x, is_linear in zip(xs, linear, strict=True) if not is_linear]
         given = [*known, *[ct for ct in cts if ct is not None]]
         outs = iter(self(index, *given, branches=transposed))
-        return [None, *[next(outs) if f else None for f in any_found]]
+        results = [next(outs) if f else None for f in any_found]
+        if np.ndim(index):
+            # What all elements of a batch share gets the sum of their cotangents.
+            mapped = mapped_operands(xs, branches)
+            results = [
+                ct if ct is None or m else ops.reduce_sum(ct, axes=(0,))
+                for ct, m in zip(results, mapped, strict=True)
+            ]
+        return [None, *results]
 
     def batch_rule(
         self, trace: BatchTrace, values: list[Any], axes: list[Any], params: dict[str, Any]
     ) -> tuple[list[Any], list[Any]]:
-        index, *rest = values
-        branches, size, name = params["branches"], trace.size, trace.axis_name
-        if axes[0] is not None:
-            return self._batch_by_selection(trace, index, rest, axes[1:], branches)
-        given = tuple(axes[1:])
+        branches = params["branches"]
+        if np.ndim(values[0]) - (axes[0] is not None):
+            return self._batch_again(trace, values, axes, branches)
+        if axes[0] is None:
+            return self._batch_branches(trace, values, axes, branches)
+        index, *xs = [
+            x if a is None else move_axis(x, a, 0) for x, a in zip(values, axes, strict=True)
+        ]
+        mapped = tuple(a is not None for a in axes[1:])
+        n = len(branches[0].out_avals)
+        if any(trace.axis_name in b.jaxpr.axis_names for b in branches):
+            return self._select(index, xs, mapped, branches, trace.axis_name, False), [0] * n
+        if shares_product(branches, mapped):
+            return self._select(index, xs, mapped, branches, trace.axis_name, True), [0] * n
+        return self(index, *xs, branches=branches), [0] * n
+
+    def _batch_branches(
+        self, trace: BatchTrace, values: list[Any], axes: list[Any], branches: Branches
+    ) -> tuple[list[Any], list[Any]]:
+        """One choice for the whole batch."""
+        index, *xs = values
+        is_batch = np.ndim(index)
+        mapped = mapped_operands(xs, branches, axes[1:]) if is_batch else [False] * len(xs)
+        # The axis of indices stays the first; branches get theirs in front.
+        moved = [x if a is None else move_axis(x, a, int(m))
+                 for x, a, m in zip(xs, axes[1:], mapped, strict=True)]  # fmt: skip
+        given = tuple(None if a is None else 0 for a in axes[1:])
+        size, name = trace.size, trace.axis_name
         found = [batch_program(b.jaxpr, size, given, name)[1] for b in branches]
         batched = union([[a is not None for a in f] for f in found])
         made = tuple(batch_program_to(b.jaxpr, size, given, name, tuple(batched)) for b in branches)
-        return self(index, *rest, branches=made), [0 if b else None for b in batched]
+        return self(index, *moved, branches=made), [is_batch if b else None for b in batched]
 
-    def _batch_by_selection(
-        self, trace: BatchTrace, index: Any, rest: list[Any], axes: list[Any], branches: Branches
+    def _batch_again(
+        self, trace: BatchTrace, values: list[Any], axes: list[Any], branches: Branches
     ) -> tuple[list[Any], list[Any]]:
-        """Every branch runs on the whole batch, and each element keeps what its index chose."""
-        n, size = len(branches[0].out_avals), trace.size
-        top = np.int32(len(branches) - 1)
-        index = ops.clamp(np.int32(0), index, top)
-        operands = [to_axis(x, a, 0, size) for x, a in zip(rest, axes, strict=True)]
+        """A batch of batches of choices is one batch of them."""
+        size, name, n = trace.size, trace.axis_name, len(branches[0].out_avals)
+        if any(name in b.jaxpr.axis_names for b in branches):
+            outs, found = batch(
+                lambda index, *xs: self._select(
+                    index, xs, mapped_operands(xs, branches), branches, None, False
+                ), size, values, axes, name,
+            )  # fmt: skip
+            return outs, found
+        if axes[0] is None:
+            return self._batch_branches(trace, values, axes, branches)
+        count = np.shape(values[0])[1 - axes[0]]
+        mapped = [True, *mapped_operands(values[1:], branches, axes[1:])]
+        flat = []
+        for x, a, m in zip(values, axes, mapped, strict=True):
+            if a is None and not m:
+                flat.append(x)
+                continue
+            x = to_axis(x, a, 0, size)
+            if not m:
+                x = move_axis(spread_axis(x, count), 0, 1)
+            flat.append(reshape_to(x, (size * count, *np.shape(x)[2:])))
+        outs = self(*flat, branches=branches)
+        return [reshape_to(o, (size, count, *np.shape(o)[1:])) for o in outs], [0] * n
+
+    def _select(
+        self, index: Any, xs: Sequence[Any], mapped: Sequence[bool], branches: Branches, name: Any,
+        is_guarded: bool,
+    ) -> list[Any]:  # fmt: skip
+        """Every branch on the whole batch; each element keeps what its index chose.
+
+        If guarded, a branch that no element takes does not run, and elements of other branches
+        give it values of one of its own, so that it meets no operand that is not meant for it.
+        """
+        size, axes = np.shape(index)[0], tuple(0 if m else None for m in mapped)
+        wanted = (True,) * len(branches[0].out_avals)
+        index = ops.clamp(np.int32(0), index, np.int32(len(branches) - 1))
         results = []
         for k, b in enumerate(branches):
-            # Elements of other branches get no cotangent from this one, not even nan times zero.
-            chosen = ops.eq(index, np.int32(k))
-            own = [chosen_or_stopped(chosen, x) for x in operands]
-            outs, found = batch(evaluated(b.jaxpr), size, own, [0] * len(own), trace.axis_name)
-            results.append([to_axis(o, a, 0, size) for o, a in zip(outs, found, strict=True)])
-        merged = []
-        for i in range(n):
-            out = results[0][i]
-            for k in range(1, len(branches)):
-                out = ops.select_n(spread_like(ops.eq(index, np.int32(k)), out), out, results[k][i])
-            merged.append(out)
-        return merged, [0] * n
+            program = batch_program_to(b.jaxpr, size, axes, name, wanted)
+            given = list(xs)
+            if is_guarded:
+                chosen = ops.eq(index, np.int32(k))
+                given = [own_values(chosen, x) if m else x for x, m in zip(xs, mapped, strict=True)]
+                idle = stage_closed(
+                    lambda *_, p=program: [zeros(a.shape, a.dtype) for a in p.out_avals],
+                    program.in_avals,
+                )
+                runs = ops.convert_element_type(
+                    ops.reduce_or(chosen, axes=(0,)), new_dtype=np.dtype(np.int32), weak_type=False
+                )
+                results.append(self(runs, *given, branches=(idle, program)))
+            else:
+                results.append(evaluate_closed(program, *given))
+        return select_results(index, results)
 
     def lower(self, build: Any, index: Any, *xs: Any, branches: Branches) -> Any:
-        outputs = [(a.shape, a.dtype) for a in branches[0].out_avals]
-        return build.branch(index, branches, xs, outputs)
+        if not index.ndim:
+            outputs = [(a.shape, a.dtype) for a in branches[0].out_avals]
+            return build.branch(index, branches, xs, outputs)
+        mapped = mapped_operands(xs, branches)
+        selects = prefers_selection(branches)
 
+        def run(index: Any, *xs: Any) -> list[Any]:
+            if selects:
+                return self._select(index, xs, mapped, branches, None, False)
+            return self._one_by_one(index, xs, mapped, branches)
 
-def chosen_or_stopped(mask: Any, x: Any) -> Any:
-    """x, whose derivative is zero where the mask is false."""
-    if not has_tangents(x):
-        return x
-    # Tangents of elements that another branch gets are zero; values stay what they are.
-    is_tangent = isinstance(x, Tracer) and isinstance(x._trace, Tape | EagerTape)
-    other = zeros(np.shape(x), x.dtype) if is_tangent else ops.stop_gradient(x)
-    return ops.select_n(spread_like(mask, x), other, x)
+        avals = [ShapedArray(x.shape, x.dtype) for x in (index, *xs)]
+        return build.call(stage_closed(run, avals), [index, *xs])
 
+    def _one_by_one(
+        self, index: Any, xs: Sequence[Any], mapped: Sequence[bool], branches: Branches
+    ) -> list[Any]:
+        """A loop over the batch that runs, for each element, its branch alone."""
+        shared = [x for x, m in zip(xs, mapped, strict=True) if not m]
+        sliced = [index, *[x for x, m in zip(xs, mapped, strict=True) if m]]
 
-def spread_like(mask: Any, x: Any) -> Any:
-    """A mask over the first axis, spread over the others."""
-    if np.ndim(x) == 1:
-        return mask
-    return ops.broadcast_in_dim(mask, shape=np.shape(x), broadcast_dimensions=(0,))
+        def step(*args: Any) -> list[Any]:
+            consts, (k, *rest) = iter(args[: len(shared)]), args[len(shared) :]
+            own = iter(rest)
+            given = [next(own) if m else next(consts) for m in mapped]
+            return self(k, *given, branches=branches)  # type: ignore[no-any-return]
 
-
-def union(flags: Sequence[Sequence[bool]]) -> list[bool]:
-    return [any(column) for column in zip(*flags, strict=True)]
-
-
-def completed(
-    jaxpr: Jaxpr, count: int, nonzero: Sequence[bool], wanted: Sequence[bool], key: Any
-) -> ClosedJaxpr:
-    """The program with zeros for wanted tangents, after `count` outputs, that it does not give."""
-
-    def run(*args: Any) -> list[Any]:
-        outs = evaluate(jaxpr, (), args)
-        tangents = iter(outs[count:])
-        full = [
-            next(tangents) if nz else zero_tangent(o) if w else None
-            for o, nz, w in zip(outs[:count], nonzero, wanted, strict=True)
-        ]
-        return [*outs[:count], *[t for t in full if t is not None]]
-
-    return kept(jaxpr, (key, tuple(wanted)), lambda: closed(run, jaxpr.in_avals))
-
-
-def filled(
-    jaxpr: Jaxpr, found: Sequence[bool], wanted: Sequence[bool], avals: Sequence[ShapedArray],
-    key: Any,
-) -> ClosedJaxpr:  # fmt: skip
-    """The program with zeros of the avals for wanted outputs that it does not give."""
-
-    def run(*args: Any) -> list[Any]:
-        outs = iter(evaluate(jaxpr, (), args))
-        return [
-            next(outs) if f else zeros(a.shape, a.dtype)
-            for f, w, a in zip(found, wanted, avals, strict=True)
-            if w
-        ]
-
-    return kept(jaxpr, key, lambda: closed(run, jaxpr.in_avals))
-
-
-def residual_avals(halves: Any, jaxpr: Jaxpr) -> list[ShapedArray]:
-    """The types of the residuals that the first half leaves to the second."""
-    values = [*jaxpr.in_avals, *halves.primal.out_avals]
-    return [values[place] for place in halves.places]
-
-
-def forward_branch(
-    halves: Any, jaxpr: Jaxpr, residuals: Sequence[Sequence[ShapedArray]], k: int
-) -> ClosedJaxpr:
-    """operands -> (outs, residuals of all branches), those of other branches zero."""
-    n = len(jaxpr.outvars)
-
-    def run(*args: Any) -> list[Any]:
-        outs = evaluate(halves.primal.jaxpr, (), args)
-        values = [*args, *outs]
-        own = [values[place] for place in halves.places]
-        every = [
-            own if i == k else [zeros(a.shape, a.dtype) for a in avals]
-            for i, avals in enumerate(residuals)
-        ]
-        return [*outs[:n], *[r for group in every for r in group]]
-
-    key = ("forward branch", k, tuple(map(tuple, residuals)))
-    return kept(halves.primal.jaxpr, key, lambda: closed(run, jaxpr.in_avals))
-
-
-def tangent_branch(
-    halves: Any, jaxpr: Jaxpr, residuals: Sequence[Sequence[ShapedArray]], k: int,
-    wanted: Sequence[bool], avals: Sequence[ShapedArray],
-) -> ClosedJaxpr:  # fmt: skip
-    """(residuals of all branches, tangents) -> wanted tangents of the outputs."""
-    start = sum(len(r) for r in residuals[:k])
-    total = sum(len(r) for r in residuals)
-    outs = [a.to_tangent_aval() for a in jaxpr.out_avals]
-
-    def run(*args: Any) -> list[Any]:
-        own = args[start : start + len(residuals[k])]
-        found = iter(evaluate(halves.tangent.jaxpr, (), [*own, *args[total:]]))
-        return [
-            next(found) if nz else zeros(a.shape, a.dtype)
-            for nz, w, a in zip(halves.nonzero, wanted, outs, strict=True)
-            if w
-        ]
-
-    key = ("tangent branch", k, tuple(wanted), tuple(avals))
-    return kept(halves.tangent.jaxpr, key, lambda: closed(run, avals))
+        avals = [ShapedArray(np.shape(x), x.dtype) for x in shared]
+        avals += [ShapedArray(np.shape(x)[1:], x.dtype) for x in sliced]
+        return scan(  # type: ignore[no-any-return]
+            *shared, *sliced, jaxpr=stage_closed(step, avals), length=np.shape(index)[0],
+            num_consts=len(shared), num_carry=0, reverse=False, unroll=1,
+        )  # fmt: skip
 
 
 cond = Cond()

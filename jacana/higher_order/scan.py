@@ -182,6 +182,12 @@ class Scan(Primitive):
         places = [0 if w else None for w in wanted[:m]] + [1 if w else None for w in wanted[m:]]
         return outs, places
 
+    def work(
+        self, operands: list[ShapedArray], outs: list[ShapedArray], params: dict[str, Any]
+    ) -> float:
+        length: int = params["length"]
+        return length * params["jaxpr"].jaxpr.work if length else 1.0
+
     def lower(
         self, build: Any, *xs: Any, jaxpr: ClosedJaxpr, length: int, num_consts: int,
         num_carry: int, reverse: bool, unroll: int,

@@ -10,7 +10,7 @@ from jacana.core.avals import ShapedArray
 from jacana.core.evaluate import evaluate, evaluate_reference
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.primitive import Inapplicable, Primitive
-from jacana.higher_order.cond import spread_like
+from jacana.higher_order.choices import spread_like
 from jacana.higher_order.tangents import instantiate_flags
 from jacana.transforms.batch import BatchTrace, batch, batch_program, to_axis, with_axis
 from jacana.transforms.derived import closed, evaluated, kept
@@ -124,6 +124,12 @@ class WhileLoop(Primitive):
             body_nconsts=len(consts) - n, body_jaxpr=made[1],
         )  # fmt: skip
         return outs, list(carry_axes)
+
+    def work(
+        self, operands: list[ShapedArray], outs: list[ShapedArray], params: dict[str, Any]
+    ) -> float:
+        # On operands that are not meant for it, it might never end.
+        return float("inf")
 
     def lower(self, build: Any, *xs: Any, cond_nconsts: int, cond_jaxpr: ClosedJaxpr,
               body_nconsts: int, body_jaxpr: ClosedJaxpr) -> Any:  # fmt: skip

@@ -67,6 +67,13 @@ class DotGeneral(WithDefaults, Bilinear):
             )
         return ShapedArray(shape, x.dtype, x.weak_type and y.weak_type)
 
+    def work(
+        self, operands: list[ShapedArray], outs: list[ShapedArray], params: dict[str, Any]
+    ) -> float:
+        contracting, _ = params["dimension_numbers"]
+        length: int = math.prod([operands[0].shape[a] for a in contracting[0]])
+        return 2.0 * outs[0].size * length
+
     def reference(
         self, x: Any, y: Any, *, dimension_numbers: DimensionNumbers, precision: Any = None,
         preferred_element_type: Any = None, out_sharding: Any = None,

@@ -83,6 +83,12 @@ class ConvGeneralDilated(WithDefaults, Bilinear):
         shape = convolved_shape(x.shape, w.shape, dimension_numbers, geometry)
         return ShapedArray(shape, preferred_element_type or x.dtype)
 
+    def work(
+        self, operands: list[ShapedArray], outs: list[ShapedArray], params: dict[str, Any]
+    ) -> float:
+        features: int = operands[1].shape[params["dimension_numbers"].rhs_spec[0]]
+        return 2.0 * outs[0].size * operands[1].size / max(features, 1)
+
     def reference(
         self, x: Any, w: Any, *, dimension_numbers: ConvDimensionNumbers,
         preferred_element_type: Any = None, **params: Any,

@@ -76,8 +76,6 @@ class Elementwise(Primitive):
 
     # Kinds of dtype accepted (core.dtypes.Kind).
     kinds: ClassVar[frozenset[str]] = NUMERIC
-    # What an element costs, in additions: fusion weighs computing it again against storing it.
-    cost: ClassVar[float] = 1.0
 
     # element(*values, **params): the scalar meaning in kernel language, on Exprs (or Complexes).
     element: Any

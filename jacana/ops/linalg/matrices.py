@@ -25,6 +25,11 @@ class MatrixFunction(Primitive):
 
     transpose = not_linear
 
+    def work(
+        self, operands: list[ShapedArray], outs: list[ShapedArray], params: dict[str, Any]
+    ) -> float:
+        return 2.0 * operands[0].size * operands[0].shape[-1]
+
     def batch(
         self, size: int, operands: Sequence[Any], axes: Sequence[int | None], **params: Any
     ) -> tuple[Any, int]:
