@@ -70,7 +70,7 @@ def check_differentiable(
                 f"{transformation} with holomorphic=True requires inputs with complex dtype, but "
                 f"got {aval.dtype.name}."
             )
-        if not dtypes.is_differentiable(aval.dtype) and not allow_int:
+        if not aval.is_differentiable and not allow_int:
             raise TypeError(
                 f"{transformation} requires real- or complex-valued inputs (input dtype that is a "
                 f"sub-dtype of np.inexact), but got {dtypes.name(aval.dtype)}. If you want to use "
@@ -93,7 +93,7 @@ class Chosen:
     ):
         self._function, self._args, self._kwargs = function, args, kwargs
         self._structure: tree.PyTreeDef
-        self._is_one = not isinstance(argnums, Sequence)
+        self._is_one = type(argnums) is int or not isinstance(argnums, Sequence)
         if type(argnums) is int and 0 <= argnums < len(args) and type(args[argnums]) is Array:
             self._numbers, self._structure = [argnums], tree.LEAF
             self.leaves = [args[argnums]]
@@ -105,9 +105,13 @@ class Chosen:
 
     def __call__(self, *leaves: Any) -> Any:
         """The function's result with other leaves."""
-        given = self.restore(leaves)
         replaced = list(self._args)
-        for n, value in zip(self._numbers, [given] if self._is_one else given, strict=True):
+        if self._structure is tree.LEAF:
+            given: Any = leaves
+        else:
+            given = self.restore(leaves)
+            given = [given] if self._is_one else given
+        for n, value in zip(self._numbers, given, strict=True):
             replaced[n] = value
         return self._function(*replaced, **self._kwargs)
 

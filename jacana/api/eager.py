@@ -1,145 +1,43 @@
 """Eager functions: functions of arrays that become programs of their own after a few calls.
 
 A jnp function may run several operations, each found by its operands. What it does with arguments
-of certain kinds is traced, compiled, and from then on run by a native front. Inside
-transformations, and for arguments that native code cannot tell, the function itself runs.
+of certain kinds is traced, compiled, and from then on run by a native front, in un-jitted
+derivatives too (`taped`). Inside other transformations, and for arguments that native code cannot
+tell, the function itself runs.
 """
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from jacana.api import known_calls
-from jacana.core import config, dtypes, tree
-from jacana.core.avals import ShapedArray
+from jacana.api import known_calls, taped
+from jacana.api.eager_arguments import (
+    INDEX,
+    LEARN_AT,
+    NEVER,
+    OPERAND,
+    STATIC,
+    VALUE,
+    Arguments,
+    Roles,
+    UnknownArgumentError,
+    same_objects,
+    traced_like,
+)
+from jacana.core import config, tree
 from jacana.core.bounded import Bounded
 from jacana.core.errors import JAXIndexError, JAXTypeError
-from jacana.core.jaxpr import Jaxpr
-from jacana.core.stage import JaxprTrace
-from jacana.core.trace import BaseTrace, Tracer, is_eager, set_current
-from jacana.core.values import aval_of
+from jacana.core.trace import BaseTrace, base_trace, current
 from jacana.runtime import dispatch
 from jacana.runtime.array import Array, to_array
-from jacana.runtime.calls import Due, due_of
+from jacana.runtime.calls import Call
 from jacana.runtime.executable import executable_for
 from jacana.runtime.fronts import Calls, operation
-from jacana.runtime.patterns import is_plain_slice
+from jacana.transforms.linearize import EagerLinearizeTrace
 
-# What a Python scalar is: part of the program, an operand that takes part in promotion,
-# a value that becomes an element of an array of its dtype, or a position in an array.
-STATIC, OPERAND, VALUE, INDEX = "static", "operand", "value", "index"
-# A program is made when arguments of a kind come for this time.
-LEARN_AT = 3
-_NEVER = -1
-
-
-class UnknownArgumentError(Exception):
-    """Native code cannot tell an argument, or its value decides what the function does."""
-
+__all__ = ["INDEX", "OPERAND", "STATIC", "VALUE", "clear", "eager"]
 
 # What a function raises where it looks at values, which a program of it cannot.
 _NEEDS_VALUES = (JAXTypeError, JAXIndexError, UnknownArgumentError, MemoryError)
-
-
-class Roles:
-    """What Python scalars are in each positional argument, and in all others."""
-
-    __slots__ = ("_positional", "_rest")
-
-    def __init__(self, positional: tuple[str, ...], rest: str):
-        self._positional, self._rest = positional, rest
-
-    def of(self, place: int | str) -> str:
-        if isinstance(place, int) and place < len(self._positional):
-            return self._positional[place]
-        return self._rest
-
-    def is_leaf(self, place: int | str, value: Any) -> bool:
-        """Whether a value in the argument of a number or name is given at each call."""
-        kind = type(value)
-        return kind is Array or self.of(place) != STATIC and kind in (int, float, bool)
-
-
-class Arguments:
-    """The arguments of one call: leaves, what they must be, and a key of their kind."""
-
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], roles: Roles):
-        self.args, self.kwargs, self.roles = args, kwargs, roles
-        self.leaves: list[Any] = []
-        self.dues: list[Due] = []
-        self.avals: list[ShapedArray] = []
-        self._scalars: set[tuple[str, Any]] = set()
-        read = [self._read(x, i) for i, x in enumerate(args)]
-        read += [(k, self._read(kwargs[k], k)) for k in sorted(kwargs)]
-        self._check_scalars()
-        self.key = (config.current(), *kwargs, *read)
-
-    def _read(self, value: Any, place: int | str) -> Any:
-        """An argument's part of the key."""
-        kind = type(value)
-        if kind is Array:
-            return self._leaf(value, value.aval, value.aval)
-        if self.roles.is_leaf(place, value):
-            return self._scalar(value, self.roles.of(place))
-        if kind is tuple or kind is list:
-            return (kind, *[self._read(item, place) for item in value])
-        if kind in (int, bool, str) or value is None:
-            return (kind, value)
-        if kind is slice and is_plain_slice(value):
-            return (kind, value.start, value.stop, value.step)
-        if isinstance(value, type | np.dtype) or value is Ellipsis:
-            return (kind, value)
-        raise UnknownArgumentError
-
-    def _scalar(self, value: Any, role: str) -> Any:
-        aval = aval_of(value)
-        due = due_of(value, aval)
-        if due is None or role == INDEX and type(value) is not int:
-            raise UnknownArgumentError
-        if role != INDEX:
-            self._scalars.add((role, aval.dtype))
-        return self._leaf(value, due, aval)
-
-    def _leaf(self, value: Any, due: Due, aval: ShapedArray) -> Any:
-        self.leaves.append(value)
-        self.dues.append(due)
-        self.avals.append(aval)
-        return due
-
-    def _check_scalars(self) -> None:
-        """Refuse scalars that are rounded twice, or may be out of range, beside arrays."""
-        for role, dtype in self._scalars:
-            allowed = SAFE[role, dtypes.kind(dtype)]
-            for aval, due in zip(self.avals, self.dues):
-                if not isinstance(due, int) and aval.dtype not in allowed and aval.dtype != dtype:
-                    raise UnknownArgumentError
-
-    def restore(self, leaves: list[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments with tracers in place of leaves."""
-        rest = iter(leaves)
-        args = [self._replaced(x, i, rest) for i, x in enumerate(self.args)]
-        kwargs = {k: self._replaced(self.kwargs[k], k, rest) for k in sorted(self.kwargs)}
-        return args, kwargs
-
-    def _replaced(self, value: Any, place: int | str, leaves: Iterator[Any]) -> Any:
-        if type(value) is tuple or type(value) is list:
-            return type(value)([self._replaced(item, place, leaves) for item in value])
-        return next(leaves) if self.roles.is_leaf(place, value) else value
-
-
-_WIDE = frozenset((dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128))
-# Dtypes of arrays beside which any scalar of a kind may be converted while a program runs.
-_WHOLE = frozenset((dtypes.int32, dtypes.int64, dtypes.bool_))
-SAFE = {
-    (OPERAND, "float"): _WIDE | _WHOLE,
-    (OPERAND, "int"): _WIDE | {dtypes.bool_},
-    (OPERAND, "bool"): _WIDE | _WHOLE,
-    (VALUE, "float"): _WIDE,
-    (VALUE, "int"): _WIDE,
-    (VALUE, "bool"): _WIDE | _WHOLE,
-}
 
 
 def eager(function: Callable[..., Any], *roles: str, rest: str = STATIC) -> Any:
@@ -151,13 +49,19 @@ def eager(function: Callable[..., Any], *roles: str, rest: str = STATIC) -> Any:
 
     def slow(*args: Any, **kwargs: Any) -> Any:
         out = function(*args, **kwargs)
-        # What is put off is fused later, with more.
-        if is_eager() and not (type(out) is Array and out.address == 0):
-            learner.see(args, kwargs, out)
+        trace = current()
+        if trace is base_trace:
+            # What is put off is fused later, with more.
+            if not (type(out) is Array and out.address == 0):
+                learner.see(learner.calls, args, kwargs, out)
+        elif type(trace) is EagerLinearizeTrace:
+            learner.see(learner.taped, args, kwargs, out)
         return out
 
     slow.__name__, slow.__doc__ = function.__name__, function.__doc__
     made, learner.calls = operation(slow, function)
+    if learner.calls is not None:
+        learner.taped = learner.calls.in_derivatives()
     return made
 
 
@@ -178,76 +82,55 @@ class Learner:
         self._function, self._roles = function, roles
         self._counts: Bounded[Any, int] = Bounded(1024)
         self.calls: Calls | None = None
+        # Those with tracers of un-jitted derivatives among their arguments.
+        self.taped: Calls | None = None
 
     def forget(self) -> None:
         self._counts.clear()
-        if self.calls is not None:
-            self.calls.clear()
+        for calls in (self.calls, self.taped):
+            if calls is not None:
+                calls.clear()
 
-    def see(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
-        """Note a call and what it gave."""
-        if self.calls is None or BaseTrace.evaluate is not dispatch.evaluate:
+    def see(
+        self, calls: Calls | None, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
+    ) -> None:
+        """Note a call and what it gave; one that came again becomes one of the known calls."""
+        if calls is None or BaseTrace.evaluate is not dispatch.evaluate:
             return
         try:
             arguments = Arguments(args, kwargs, self._roles)
         except (UnknownArgumentError, OverflowError):
             return
         count = self._counts.get(arguments.key, 0)
-        if count == _NEVER:
+        if count == NEVER:
             return
         self._counts[arguments.key] = count + 1
-        if count + 1 < LEARN_AT or config.is_overridden() or not self.calls.wants(arguments.key):
+        if count + 1 < LEARN_AT or config.is_overridden() or not calls.wants(arguments.key):
             return
-        call = self._learn(arguments, out)
+        try:
+            if calls is self.taped:
+                call = taped.learn(self._function, arguments, out, self._roles)
+            else:
+                call = self._learn(arguments, out)
+        except _NEEDS_VALUES:
+            call = None
         if call is None:
-            self._counts[arguments.key] = _NEVER
+            self._counts[arguments.key] = NEVER
         else:
-            self.calls.add(call, arguments.key)
+            calls.add(call, arguments.key)
 
-    def _learn(self, arguments: Arguments, out: Any) -> Any:
+    def _learn(self, arguments: Arguments, out: Any) -> Call | None:
         """The call of a program that does what the function did; None if there is none."""
-        results, out_tree = tree.flatten(out)
+        results = tree.leaves(out)
         if not results or not all(type(x) is Array for x in results):
             return None
-        try:
-            with warnings.catch_warnings(record=True) as raised:
-                warnings.simplefilter("always")
-                jaxpr, consts, traced_tree = trace(self._function, arguments)
-            suits = [v.aval for v in jaxpr.outvars] == [x.aval for x in results]
-            if raised or not suits or traced_tree != out_tree:
-                return None
-            executable = executable_for(jaxpr)
-        except _NEEDS_VALUES:
-            return None
+        jaxpr, consts, out_tree = traced_like(self._function, arguments, out)
+        executable = executable_for(jaxpr)
         arrays = [to_array(c) for c in consts]
         if not same_objects(executable.layout.results, [*arrays, *arguments.leaves], results):
             return None
+        result = known_calls.result_of(out_tree, executable.layout.results)
         return known_calls.make_call(
-            executable, arrays, out_tree, arguments.args, arguments.kwargs, arguments.leaves,
+            executable.layout, arrays, result, arguments.args, arguments.kwargs, arguments.leaves,
             arguments.dues, self._roles.is_leaf,
         )  # fmt: skip
-
-
-def trace(function: Callable[..., Any], arguments: Arguments) -> tuple[Jaxpr, list[Any], Any]:
-    """What the function does: a jaxpr, captured values that it takes first, and a tree."""
-    staged = JaxprTrace(function.__name__)
-    try:
-        with set_current(staged):
-            args, kwargs = arguments.restore([staged.add_arg(a) for a in arguments.avals])
-            flat, out_tree = tree.flatten(function(*args, **kwargs))
-            jaxpr, consts = staged.finish(flat)
-    finally:
-        staged.alive = False
-    if any(isinstance(c, Tracer) for c in consts):
-        raise UnknownArgumentError
-    return jaxpr.with_constvars_as_inputs(), consts, out_tree
-
-
-def same_objects(numbers: Sequence[int], given: Sequence[Any], results: Sequence[Any]) -> bool:
-    """Whether a program gives back what it was given, and one object twice, where `results` do."""
-    found = [given[n] if n < len(given) else None for n in numbers]
-    kept = all(
-        (x is y) if x is not None else all(y is not z for z in given)
-        for x, y in zip(found, results)
-    )
-    return kept and len(set(numbers)) == len(set(map(id, results)))

@@ -114,7 +114,7 @@ def check_scalar(function: Callable[..., Any], value: Any, holomorphic: bool) ->
             f"For differentiation of non-holomorphic functions involving complex outputs, use vjp "
             f"directly."
         )
-    if not dtypes.is_differentiable(aval.dtype):
+    if not aval.is_differentiable:
         raise TypeError(
             f"grad requires real-valued outputs (output dtype that is a sub-dtype of np.floating), "
             f"but got {dtypes.name(aval.dtype)}. For differentiation of functions with integer "

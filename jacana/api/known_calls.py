@@ -13,8 +13,11 @@ from jacana.runtime.calls import (
     Call,
     Due,
     Given,
+    Layout,
+    Recording,
     Result,
     due_of,
+    word_of,
 )
 from jacana.runtime.executable import Executable
 from jacana.runtime.fronts import Calls
@@ -45,15 +48,16 @@ def learn(
     if not calls.wants(key):
         return
     is_leaf: IsLeaf = lambda place, _: place not in static[type(place) is str]
-    call = make_call(executable, consts, out_tree, args, kwargs, leaves, found, is_leaf)
+    result = result_of(out_tree, executable.layout.results)
+    call = make_call(executable.layout, consts, result, args, kwargs, leaves, found, is_leaf)
     if call is not None:
         calls.add(call, key)
 
 
 def make_call(
-    executable: Executable,
+    layout: Layout,
     consts: Sequence[Array],
-    out_tree: tree.PyTreeDef,
+    result: Result,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     leaves: Sequence[Any],
@@ -62,13 +66,15 @@ def make_call(
 ) -> Call | None:
     """The call for arguments whose leaves are given; None if only Python can tell or take them."""
     scalars = {len(consts) + i for i, due in enumerate(dues) if isinstance(due, int)}
-    if not executable.layout.is_native or not scalars.isdisjoint(executable.layout.results):
+    # Residuals may be scalars, results are arrays.
+    gives_scalars = not scalars.isdisjoint(layout.results)
+    if not layout.is_native or gives_scalars and not isinstance(result.finish, Recording):
         return None
     trees = None
     is_flat = not kwargs and len(args) == len(leaves)
     if not is_flat or any(x is not leaf for x, leaf in zip(args, leaves)):
         # Leaves are met in their own order.
-        words = iter([due if isinstance(due, int) else id(due) for due in dues])
+        words = iter([word_of(due) for due in dues])
 
         def leaf_word_of(place: int | str) -> patterns.LeafWord:
             return lambda value: next(words, None) if is_leaf(place, value) else None
@@ -79,11 +85,11 @@ def make_call(
         places = {name: place for place, name in enumerate(kwargs)}
         names = tuple((name, places[name]) for name in sorted(kwargs))
         trees = Given(len(args), pattern, names)
-    result = _result(out_tree, executable.layout.results)
-    return Call(executable.layout, dues, consts, config.current(), result=result, trees=trees)
+    return Call(layout, dues, consts, config.current(), result=result, trees=trees)
 
 
-def _result(out_tree: tree.PyTreeDef, numbers: Sequence[int]) -> Result:
+def result_of(out_tree: tree.PyTreeDef, numbers: Sequence[int]) -> Result:
+    """How the results of these numbers become the tree that a function gives."""
     if tree.treedef_is_leaf(out_tree) and numbers:
         return Result(FORM_SINGLE)
     shown = out_tree.unflatten(list(range(len(numbers))))

@@ -146,7 +146,9 @@ def linearize_tree(
         structures.append(structure)
         return [*flat_out, *(auxiliary[0] if has_aux else [])]
 
+    if not has_aux:
+        linear = linearize(flat, leaves)
+        return structures[0], None, Pullback(linear, leaves)
     linear = linearize(flat, leaves, outputs=lambda: structures[0].num_leaves)
-    count = structures[0].num_leaves
-    aux = auxiliary[1].unflatten(linear.outs[count:]) if has_aux else None
+    aux = auxiliary[1].unflatten(linear.outs[structures[0].num_leaves :])
     return structures[0], aux, Pullback(linear, leaves)

@@ -9,11 +9,13 @@ from jacana.core import dtypes
 class ShapedArray:
     """Shape, dtype and weak type of an array. Equal ones are one object, so compare with `is`."""
 
-    __slots__ = ("shape", "dtype", "weak_type", "size", "__weakref__")
+    __slots__ = ("shape", "dtype", "weak_type", "size", "is_differentiable", "__weakref__")
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
     size: int
+    # Whether tangents of such a value are of its own dtype.
+    is_differentiable: bool
     _interned: dict[Any, "ShapedArray"] = {}
 
     def __new__(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> "ShapedArray":
@@ -29,6 +31,7 @@ class ShapedArray:
         made = object.__new__(cls)
         made.shape, made.dtype, made.weak_type = shape, dtype, bool(weak_type)
         made.size = math.prod(shape)
+        made.is_differentiable = dtypes.is_differentiable(dtype)
         return cls._interned.setdefault((shape, dtype, made.weak_type), made)
 
     @property
@@ -49,7 +52,7 @@ class ShapedArray:
 
     def to_tangent_aval(self) -> "ShapedArray":
         """The aval of tangents of this value: float0 where it cannot be differentiated."""
-        if dtypes.is_differentiable(self.dtype):
+        if self.is_differentiable:
             return self
         return ShapedArray(self.shape, dtypes.float0)
 

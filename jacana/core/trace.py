@@ -140,6 +140,8 @@ class BaseTrace(Trace):
 
     __slots__ = ()
     evaluate: Callable[["Primitive", tuple[Any, ...], dict[str, Any]], Any]
+    # A concrete value as what operations give.
+    to_array: Callable[[Any], Any]
     # A program that captures nothing as a function of concrete values.
     compile: Callable[["Jaxpr"], Callable[[list[Any]], list[Any]]]
 

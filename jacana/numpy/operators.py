@@ -30,6 +30,7 @@ from jacana.numpy import (
 from jacana.numpy.joining import repeat
 from jacana.numpy.promotion import Step, constant
 from jacana.runtime.array import Array
+from jacana.transforms.linearize import TapedTracer
 
 Function = Callable[..., Any]
 
@@ -276,14 +277,20 @@ def install() -> None:
             if method in vars(Array):
                 # The exponent decides how a power is computed.
                 roles = (STATIC, STATIC) if name == "pow" else (OPERAND, OPERAND)
-                setattr(Array, method, eager(vars(Array)[method], *roles))
+                _install_eager(method, eager(vars(Array)[method], *roles))
     for name, function in METHODS.items():
         if name not in NOT_EAGER:
             role = {"__getitem__": INDEX, "clip": OPERAND, "take": INDEX}.get(name, STATIC)
-            setattr(Array, name, eager(function, STATIC, role, rest=rest_of(name)))
+            _install_eager(name, eager(function, STATIC, role, rest=rest_of(name)))
     for name, function in PROPERTIES.items():
         if name not in NOT_EAGER:
-            setattr(Array, name, property(eager(function)))
+            _install_eager(name, property(eager(function)))
+
+
+def _install_eager(name: str, method: Any) -> None:
+    """Give arrays, and tracers of un-jitted derivatives, a method that native code calls."""
+    setattr(Array, name, method)
+    setattr(TapedTracer, name, method)
 
 
 # What is given no array, or gives none.

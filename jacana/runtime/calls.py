@@ -27,6 +27,7 @@ from jacana.compiler.llvm.native_layout import (
     INT_TO_32,
     INT_TO_64,
     LARGEST,
+    ON_TAPE,
 )
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
@@ -35,10 +36,11 @@ from jacana.runtime.array import Array
 from jacana.runtime.buffer import class_number
 from jacana.runtime.native_objects import MethodMaker, is_supported, keep_forever, write_word
 from jacana.runtime.patterns import Pattern
+from jacana.transforms.eager_tape import TapeEntry
 
 __all__ = [
     "ANY_ARRAY", "FORM_FINISHED", "FORM_LIST", "FORM_SINGLE", "FORM_TREE", "Call", "Due", "Given",
-    "Layout", "Result", "check_arrays", "due_of",
+    "Layout", "OnTape", "Recording", "Result", "check_arrays", "due_of", "word_of",
 ]  # fmt: skip
 
 
@@ -62,15 +64,46 @@ class Layout:
         sizes = [arena, *[nbytes for _, nbytes in outputs]]
         self.is_native = is_supported() and max(sizes) <= LARGEST
 
+    def with_results(self, results: Sequence[int]) -> "Layout":
+        """The same with other results, by their numbers among inputs and outputs."""
+        return Layout(
+            self.inputs, self.outputs, results, self.arena, self.program, self.slots, self.shared
+        )
+
+
+class Recording:
+    """What a call adds to a tape (`native_tape`): an entry, whose variables some outputs are."""
+
+    __slots__ = ("_words", "_kept", "address")
+
+    def __init__(
+        self,
+        entry: TapeEntry,
+        operands: int,
+        nonzero: Sequence[bool],
+        finish: Callable[[list[Any]], Any] | None,
+    ):
+        self._kept = (entry, entry.out_avals, finish)
+        finish_word = 0 if finish is None else id(finish)
+        head = [id(entry), id(entry.out_avals), operands, len(nonzero), finish_word]
+        words = [*head, *map(int, nonzero)]
+        self._words = (ctypes.c_int64 * len(words))(*words)
+        self.address = ctypes.addressof(self._words)
+
 
 class Result(NamedTuple):
-    """What a call gives: a form, and the pattern of the tree or the function that finishes it."""
+    """What a call gives: a form, and the pattern of the tree or the function that finishes it.
+
+    Instead of that, a list of outputs and residuals may be recorded on a tape.
+    """
 
     form: int = FORM_LIST
-    finish: Pattern | Callable[[list[Any]], Any] | None = None
+    finish: Pattern | Recording | Callable[[list[Any]], Any] | None = None
 
     def word(self) -> int:
-        return self.finish.address if isinstance(self.finish, Pattern) else id(self.finish)
+        if isinstance(self.finish, Pattern | Recording):
+            return self.finish.address
+        return id(self.finish)
 
 
 class Given(NamedTuple):
@@ -123,8 +156,7 @@ class Call:
             head[CALL_GIVEN], head[CALL_PATTERN] = trees.positional, trees.pattern.address
             head[CALL_KEYWORDS] = len(trees.names)
             pairs = [word for name, place in trees.names for word in (id(name), place)]
-        dues = [a if isinstance(a, int) else id(a) for a in args]
-        words = [*head, *map(id, consts), *dues, *pairs]
+        words = [*head, *map(id, consts), *map(word_of, args), *pairs]
         for aval, nbytes in layout.outputs:
             words += [id(aval), nbytes, class_number(nbytes)]
         words += layout.results
@@ -142,8 +174,21 @@ class Call:
         return _maker()(self.memory)
 
 
-# What an argument must be: an Array of an aval, or a kind of scalar.
-Due = ShapedArray | int
+class OnTape(NamedTuple):
+    """A tracer of an un-jitted derivative, of an aval."""
+
+    aval: ShapedArray
+
+
+# What an argument must be: an Array of an aval, a tracer of one, or a kind of scalar.
+Due = ShapedArray | OnTape | int
+
+
+def word_of(due: Due) -> int:
+    """The number by which native code knows what is due."""
+    if isinstance(due, OnTape):
+        return id(due.aval) + ON_TAPE
+    return due if isinstance(due, int) else id(due)
 
 
 def due_of(value: Any, aval: ShapedArray) -> Due | None:

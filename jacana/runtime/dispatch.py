@@ -67,4 +67,5 @@ def program(jaxpr: Jaxpr) -> Callable[[list[Any]], list[Any]]:
 
 
 BaseTrace.evaluate = staticmethod(evaluate)
+BaseTrace.to_array = staticmethod(to_array)
 BaseTrace.compile = staticmethod(program)

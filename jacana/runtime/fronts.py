@@ -18,6 +18,7 @@ from jacana.compiler.llvm.native_layout import (
     FRONT_OWNER,
     FRONT_SIZE,
     FRONT_SLOW,
+    FRONT_TAPED,
 )
 from jacana.core import config, trace
 from jacana.runtime import native_array
@@ -34,8 +35,11 @@ from jacana.runtime.native_objects import (
     is_supported,
     keep_forever,
     make_object_type,
+    slot_offset,
     write_word,
 )
+from jacana.transforms.eager_tape import EagerTape
+from jacana.transforms.linearize import EagerLinearizeTrace, TapedTracer
 
 # A front that is called with ever other types keeps so many calls, and begins another list when so
 # many more could not be kept.
@@ -46,7 +50,7 @@ PATIENCE = 16 * MAX_CALLS
 class Calls:
     """The calls that a front knows, and the Python function for all other arguments."""
 
-    __slots__ = ("_words", "_kept", "_keys", "_refused", "_slow", "address")
+    __slots__ = ("_words", "_kept", "_keys", "_refused", "_slow", "_taped", "address")
 
     def __init__(self, slow: Callable[..., Any]) -> None:
         self._words = (ctypes.c_int64 * FRONT_SIZE)()
@@ -54,9 +58,16 @@ class Calls:
         self._keys: set[object] = set()
         self._refused = 0
         self._slow = slow
+        self._taped: Calls | None = None
         self.address = ctypes.addressof(self._words)
         self._words[FRONT_SLOW] = id(slow)
         self._words[FRONT_OWNER] = id(self._kept)
+
+    def in_derivatives(self) -> "Calls":
+        """Calls for tracers of un-jitted derivatives, which are taken after all others."""
+        self._taped = Calls(self._slow)
+        self._words[FRONT_TAPED] = self._taped.address
+        return self._taped
 
     def wants(self, key: object) -> bool:
         """Whether a call that is not known under a key should be added."""
@@ -184,7 +195,7 @@ def operation(slow: Callable[..., Any], function: Callable[..., Any]) -> tuple[A
 
 @functools.cache
 def prepare() -> None:
-    """Tell native code where this thread's current trace and its Config are found."""
+    """Tell native code where the current trace, its Config and what is on tapes are found."""
     native_array.prepare()
     objects = {
         "trace_state": trace._state,
@@ -193,10 +204,20 @@ def prepare() -> None:
         "config_variable": config._local,
         "config_module": vars(config),
         "config_name": "_process",
+        "taped_tracer": TapedTracer,
+        "taping_trace": EagerLinearizeTrace,
     }
     keep_forever(*objects.values())
     for name, value in objects.items():
         write_word(native.runtime.address(name), id(value))
+    attributes = (
+        (TapedTracer, ("_trace", "aval", "primal", "number")),
+        (EagerLinearizeTrace, ("parent",)),
+        (EagerTape, ("entries", "avals")),
+    )
+    for kind, names in attributes:
+        for name in names:
+            write_word(native.runtime.address(f"slot_{name}"), slot_offset(kind, name))
 
 
 if not TYPE_CHECKING and is_supported():

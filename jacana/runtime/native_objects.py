@@ -158,6 +158,15 @@ def make_object_type(
     return made
 
 
+def slot_offset(kind: type, name: str) -> int:
+    """Where objects of a class keep an attribute that is one of its `__slots__`."""
+    descriptor = getattr(kind, name)
+    # The member's definition follows the head and the type, name and qualified name.
+    definition = _MemberDef.from_address(read_word(id(descriptor) + object.__basicsize__ + 24))
+    assert definition.name == name.encode()
+    return int(definition.offset)
+
+
 def write_word(address: int, value: int) -> None:
     """Set a 64-bit variable of native code."""
     ctypes.c_int64.from_address(address).value = value

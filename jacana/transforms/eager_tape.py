@@ -56,7 +56,7 @@ class EagerTape(Trace):
         self.is_shared = True
         # Those of all variables: arguments, then what the entries give.
         self.avals: list[ShapedArray] = []
-        self.entries: list[tuple[TapeEntry, Sequence[Any], Sequence[int]]] = []
+        self.entries: list[tuple[TapeEntry, Sequence[Any], tuple[int, ...]]] = []
         self._arguments = 0
 
     def add_arg(self, aval: ShapedArray) -> int:
@@ -76,7 +76,7 @@ class EagerTape(Trace):
             entry = _recorded(primitive, avals, params, mine)
         else:
             entry = recorded_operations.get(primitive, avals, params, mine)
-        numbers = [x.number for x, m in zip(args, mine) if m]
+        numbers = tuple([x.number for x, m in zip(args, mine) if m])
         first = len(self.avals)
         self.avals += entry.out_avals
         self.entries.append((entry, [x for x, m in zip(args, mine) if not m], numbers))
@@ -84,30 +84,20 @@ class EagerTape(Trace):
         return found if primitive.multiple_results else found[0]
 
     def finish(self, outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
-        """The linear program from the arguments to `outs`, and the values of its constvars."""
+        """The linear program from the arguments to `outs`, and the values of its constvars.
+
+        An output is the number of a variable, or a value.
+        """
         residuals: list[Any] = []
         place_of: dict[int, int] = {}
-
-        def place(residual: Any) -> int:
-            found = place_of.get(id(residual))
-            if found is None:
-                found = place_of[id(residual)] = len(residuals)
-                residuals.append(residual)
-            return found
-
-        form = tuple(
-            [
-                (entry, tuple([place(x) for x in values]), tuple(numbers))
-                for entry, values, numbers in self.entries
-            ]
-        )
+        entries = []
+        for entry, values, numbers in self.entries:
+            entries.append((entry, _places(values, residuals, place_of), numbers))
+        form = tuple(entries)
+        # Numbers are of variables, everything else is a residual.
         ends = tuple(
-            [
-                (None, t.number) if type(t) is TapeTracer and t._trace is self
-                else (aval_of(t), place(t))
-                for t in outs
-            ]
-        )  # fmt: skip
+            [t if type(t) is int else (aval_of(t), _places([t], residuals, place_of)) for t in outs]
+        )
         self.alive = False
         arguments = tuple(self.avals[: self._arguments])
         if not self.is_shared:
@@ -121,10 +111,24 @@ class EagerTape(Trace):
         return jaxpr, residuals
 
 
+def _places(
+    values: Sequence[Any], residuals: list[Any], place_of: dict[int, int]
+) -> tuple[int, ...]:
+    """Where values are among the residuals, each of which is there once."""
+    places = []
+    for x in values:
+        place = place_of.get(id(x))
+        if place is None:
+            place = place_of[id(x)] = len(residuals)
+            residuals.append(x)
+        places.append(place)
+    return tuple(places)
+
+
 def _jaxpr(
     arguments: Sequence[ShapedArray],
     form: Sequence[tuple[TapeEntry, Sequence[int], Sequence[int]]],
-    ends: Sequence[tuple[ShapedArray | None, int]],
+    ends: Sequence[Any],
     given: Sequence[Any],
 ) -> Jaxpr:
     """The program of a tape, whose entries have places of residuals and numbers of tangents."""
@@ -135,7 +139,7 @@ def _jaxpr(
         for entry, places, numbers in form:
             operands = [*[residuals[i] for i in places], *[values[i] for i in numbers]]
             values += evaluate(entry.program.jaxpr, entry.program.consts, operands)
-        outs = [values[i] if residual is None else residuals[i] for residual, i in ends]
+        outs = [values[end] if type(end) is int else residuals[end[1][0]] for end in ends]
         jaxpr, consts = trace.finish(outs)
     assert not consts
     n = len(residuals)

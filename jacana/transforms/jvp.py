@@ -133,7 +133,7 @@ def jvp_by_operand(
 
 def has_tangents(x: Any) -> bool:
     """Whether values like x can have nonzero tangents."""
-    return dtypes.is_differentiable(aval_of(x).dtype)
+    return aval_of(x).is_differentiable
 
 
 def has_any_tangents(primitive: Primitive, out: Any) -> bool:

@@ -8,12 +8,11 @@ Un-jitted code has the same done once for each kind of operation, by programs (E
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal
 from jacana.core.primitive import Primitive
 from jacana.core.stage import JaxprTrace, JaxprTracer
-from jacana.core.trace import Tracer, base_trace, current, swap_current
+from jacana.core.trace import BaseTrace, Tracer, base_trace, current, swap_current
 from jacana.core.values import aval_of
 from jacana.transforms.derived import Cache, Runner, closed, evaluated, kept, one_equation
 from jacana.transforms.eager_tape import EagerTape, TapeEntry, TapeTracer
@@ -242,7 +241,7 @@ class EagerLinearizeTrace(JVPTrace):
         tape = self.parent
         number = len(tape.avals)
         tape.avals += entry.out_avals
-        tape.entries.append((entry, residuals, numbers))
+        tape.entries.append((entry, residuals, tuple(numbers)))
         results = []
         for out, is_nonzero in zip(outs, nonzero):
             if is_nonzero:
@@ -252,12 +251,16 @@ class EagerLinearizeTrace(JVPTrace):
         return results
 
     def split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any], bool]:
-        primals, tangents = [], []
+        primals, tangents, mine = [], [], False
         for x in args:
-            mine = type(x) in (TapedTracer, JVPTracer) and x._trace is self
-            primals.append(x.primal if mine else x)
-            tangents.append(x.tangent if mine else None)
-        return primals, tangents, any(t is not None for t in tangents)
+            if type(x) in (TapedTracer, JVPTracer) and x._trace is self:
+                mine = True
+                primals.append(x.primal)
+                tangents.append(x.tangent)
+            else:
+                primals.append(x)
+                tangents.append(None)
+        return primals, tangents, mine
 
     def join(self, outs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
         results = []
@@ -280,19 +283,39 @@ def linearize_eagerly(
     """As `linearize`, of un-jitted code: nothing is traced if the tape has a form met before."""
     tape = EagerTape()
     trace = EagerLinearizeTrace(tape)
-    args = []
+    args, variables = [], []
     for i, p in enumerate(primals):
         aval = aval_of(p)
-        if (chosen is None or chosen[i]) and dtypes.is_differentiable(aval.dtype):
-            args.append(TapedTracer(trace, p, aval, tape.add_arg(aval)))
-        else:
-            args.append(p)
+        if aval.is_differentiable and (chosen is None or chosen[i]):
+            variables.append(p)
+            value = p if hasattr(p, "aval") else BaseTrace.to_array(p)
+            p = TapedTracer(trace, value, aval, tape.add_arg(aval))
+        args.append(p)
+    previous = swap_current(trace)
     try:
-        outs, tangents = run_jvp(trace, function, args)
-        if outputs is not None:
-            del tangents[outputs() :]
-        jaxpr, residuals = tape.finish([t for t in tangents if t is not None])
+        outs = function(*args)
     finally:
-        tape.alive = False
-    nonzero = [t is not None for t in tangents]
-    return Linearized(outs, jaxpr, residuals, nonzero, tape.is_shared)
+        swap_current(previous)
+        trace.alive = tape.alive = False
+    values, tangents, nonzero = [], [], []
+    tangent: Any
+    count = len(outs) if outputs is None else outputs()
+    for i, o in enumerate(outs):
+        kind = type(o)
+        if kind is TapedTracer and o._trace is trace:
+            # An argument is given back as it came.
+            given = o.number < len(variables)
+            values.append(variables[o.number] if given else o.primal)
+            tangent = o.number
+        elif kind is JVPTracer and o._trace is trace:
+            values.append(o.primal)
+            tangent = o.tangent
+        else:
+            values.append(o)
+            tangent = None
+        if i < count:
+            nonzero.append(tangent is not None)
+            if tangent is not None:
+                tangents.append(tangent)
+    jaxpr, residuals = tape.finish(tangents)
+    return Linearized(values, jaxpr, residuals, nonzero, tape.is_shared)

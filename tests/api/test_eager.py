@@ -13,7 +13,7 @@ import pytest
 
 import jacana
 import jacana.numpy as jnp
-from jacana.api.eager import LEARN_AT
+from jacana.api.eager_arguments import LEARN_AT
 from jacana.core import tree
 from jacana.numpy import eager_names
 from jacana.runtime.native_objects import is_supported
@@ -31,7 +31,7 @@ def outcome(call: Callable[[], Any]) -> Any:
         except Exception as error:
             return type(error), str(error)
     leaves, structure = tree.flatten(out)
-    return structure, [(x.aval, np.asarray(x).tobytes()) for x in leaves]
+    return structure, [(getattr(x, "aval", type(x)), np.asarray(x).tobytes()) for x in leaves]
 
 
 def is_settled(call: Callable[[], Any]) -> bool:

@@ -63,6 +63,11 @@ class Fields:
         return self.type(this).eq(f.symbol("array_type").load("ptr"))
 
 
+def slot(f: Writer, this: Value, name: str) -> Value:
+    """The address of a slot of an object of a Python class, which `tape_slots` were told of."""
+    return this.item("i8", f.symbol(f"slot_{name}").load("i64"))
+
+
 def raise_type_error(f: Writer, text: str) -> None:
     """Return null with a TypeError set, in a function that gives an object."""
     error, message = f.symbol("python_type_error").load("ptr"), f.symbol(text).load("ptr")

@@ -17,6 +17,7 @@ from jacana.compiler.llvm.native_layout import (
     FRONT_LEAVES,
     FRONT_OWNER,
     FRONT_SLOW,
+    FRONT_TAPED,
 )
 from jacana.compiler.llvm.native_text import Module, Value, Writer
 
@@ -105,15 +106,13 @@ def _define_trees_match(module: Module) -> None:
 
 def _define_is_ambient(module: Module) -> None:
     """Whether this thread runs operations at once, under the Config that is given."""
-    with module.function("is_ambient", "i64", "ptr", inside=True) as (f, (config,)):
+    with module.function("current_trace", "ptr", inside=True) as (f, _):
         state, name = f.symbol("trace_state").load("ptr"), f.symbol("trace_name").load("ptr")
         trace = f.call("ptr", "PyObject_GetAttr", state, name)
         with f.when(trace.eq(0)):
             f.call("void", "PyErr_Clear")
-            f.ret(0)
-        f.call("void", "Py_DecRef", trace)
-        with f.when(trace.ne(f.symbol("base_trace").load("ptr"))):
-            f.ret(0)
+        f.ret(trace)
+    with module.function("is_config", "i64", "ptr", inside=True) as (f, (config,)):
         found = f.variable("ptr", 0)
         variable = f.symbol("config_variable").load("ptr")
         wrong = f.call("i32", "PyContextVar_Get", variable, f.value(0, "ptr"), found.slot)
@@ -126,6 +125,14 @@ def _define_is_ambient(module: Module) -> None:
         names = f.symbol("config_module").load("ptr")
         now = f.call("ptr", "PyDict_GetItem", names, f.symbol("config_name").load("ptr"))
         f.ret(now.eq(config).cast("i64"))
+    with module.function("is_ambient", "i64", "ptr", inside=True) as (f, (config,)):
+        trace = f.call("ptr", "current_trace")
+        with f.when(trace.eq(0)):
+            f.ret(0)
+        f.call("void", "Py_DecRef", trace)
+        with f.when(trace.ne(f.symbol("base_trace").load("ptr"))):
+            f.ret(0)
+        f.ret(f.call("i64", "is_config", config))
 
 
 def _define_find(module: Module) -> None:
@@ -216,6 +223,10 @@ def _define_entries(module: Module, fields: Fields) -> None:
         result = f.call("ptr", "dispatch", state, args, count, names)
         with f.when(result.ne(refused(f))):
             f.ret(result)
+        with f.when(state.load("ptr", FRONT_TAPED).ne(0)):
+            result = f.call("ptr", "dispatch_taped", state, args, count, names)
+            with f.when(result.ne(refused(f))):
+                f.ret(result)
         slow = state.load("ptr", FRONT_SLOW)
         f.ret(f.call("ptr", "PyObject_Vectorcall", slow, args, count, names))
     with module.function("bind_method", "ptr", "ptr", "ptr", "ptr") as (f, (this, instance, _)):

@@ -4,13 +4,14 @@ A pattern is read from a cursor, which moves on behind what was matched or built
 exact types only, and runs no Python code unless a key or a static value brings some.
 """
 
-from jacana.compiler.llvm.native_array import Fields
+from jacana.compiler.llvm.native_array import Fields, slot
 from jacana.compiler.llvm.native_layout import (
     ANY_ARRAY,
     ARRAY_AVAL,
     BOOL_TO_8,
     FLOAT_TO_64,
     INT_TO_64,
+    ON_TAPE,
     TREE_EQUAL,
     TREE_LEAF,
     TREE_LIST,
@@ -41,7 +42,7 @@ def define(module: Module, object_head: int) -> None:
 
 
 def _define_suits(module: Module, fields: Fields) -> None:
-    """Whether an argument is an Array of the aval, or a scalar of the kind, that is due."""
+    """Whether an argument is an Array or a tracer of the aval, or a scalar of the kind, due."""
     with module.function("suits", "i64", "ptr", "i64", inside=True) as (f, (given, due)):
         with f.when(fields.is_array(f, given)):
             aval = fields.word(given, ARRAY_AVAL).load("i64")
@@ -52,6 +53,9 @@ def _define_suits(module: Module, fields: Fields) -> None:
         is_bool = kind.eq(f.symbol("python_bool").load("ptr"))
         as_float = is_float & (due > ANY_ARRAY) & (due <= FLOAT_TO_64)
         as_int = is_int & (due > FLOAT_TO_64) & (due <= INT_TO_64)
+        with f.when(kind.eq(f.symbol("taped_tracer").load("ptr"))):
+            aval = slot(f, given, "aval").load("i64")
+            f.ret((aval + ON_TAPE).eq(due).cast("i64"))
         f.ret((as_float | as_int | (is_bool & due.eq(BOOL_TO_8))).cast("i64"))
 
 
