@@ -306,6 +306,11 @@ def _merge(high: Expr, low: Expr, extent: int) -> Expr | None:
             inner = high.args[0]
             if inner.args[0] is whole and inner.args[1].is_const(extent):
                 return whole % int(extent * high.args[1].data)
+        if high.op == "add":
+            # Of `first + whole`, where whole rows come first.
+            for rows, rest in (high.args, high.args[::-1]):
+                if rest.op == "div" and rest.args[0] is whole and rest.args[1].is_const(extent):
+                    return rows * extent + whole
     return None
 
 

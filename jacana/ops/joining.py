@@ -24,6 +24,8 @@ Config = tuple[tuple[int, int, int], ...]
 class Concatenate(Primitive):
     """The operands one after the other along `dimension`."""
 
+    joins = True
+
     name = "concatenate"
 
     def type_rule(self, *xs: ShapedArray, dimension: int) -> ShapedArray:
@@ -133,6 +135,8 @@ class Pad(Primitive):
 
     padding_config has (before, after, between) for each axis.
     """
+
+    joins = True
 
     name = "pad"
 

@@ -179,6 +179,8 @@ class Reshape(WithDefaults, LinearMap):
 class Transpose(LinearMap):
     """Axis k of the output is axis permutation[k] of x."""
 
+    joins = True
+
     name = "transpose"
 
     def type_rule(self, x: ShapedArray, *, permutation: Shape) -> ShapedArray:
@@ -212,6 +214,8 @@ class Transpose(LinearMap):
 
 class Squeeze(LinearMap):
     """x without the axes `dimensions`, which have extent 1."""
+
+    joins = True
 
     name = "squeeze"
 
@@ -253,6 +257,8 @@ class Squeeze(LinearMap):
 class Rev(LinearMap):
     """x with the axes `dimensions` in reversed order."""
 
+    joins = True
+
     name = "rev"
 
     def type_rule(self, x: ShapedArray, *, dimensions: Shape) -> ShapedArray:
@@ -284,6 +290,8 @@ class Rev(LinearMap):
 class Iota(WithDefaults):
     """The index along `dimension`, as an array."""
 
+    joins = True
+
     name = "iota"
     defaults = {"sharding": None}
 
@@ -313,6 +321,8 @@ class Iota(WithDefaults):
 
 class Split(Primitive):
     """Consecutive pieces of x along `axis`, of the given sizes."""
+
+    joins = True
 
     name = "split"
     multiple_results = True

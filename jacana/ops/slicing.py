@@ -27,6 +27,8 @@ Shape = tuple[int, ...]
 class Slice(WithDefaults, LinearMap):
     """The elements from start_indices up to limit_indices, every strides-th of them."""
 
+    joins = True
+
     name = "slice"
     defaults = {"strides": None}
 

@@ -29,6 +29,8 @@ def with_axis(x: Any, axis: int) -> Any:
 class Stack(Primitive):
     """The operands, of one type, along a new axis."""
 
+    joins = True
+
     name = "stack"
 
     def type_rule(self, *xs: ShapedArray, axis: int) -> ShapedArray:
@@ -71,6 +73,8 @@ class Stack(Primitive):
 class Unstack(Primitive):
     """The slices along an axis, without it."""
 
+    joins = True
+
     name = "unstack"
     multiple_results = True
 
@@ -110,6 +114,8 @@ class Unstack(Primitive):
 
 class Tile(LinearMap):
     """x repeated reps[k] times along each axis k."""
+
+    joins = True
 
     name = "tile"
 

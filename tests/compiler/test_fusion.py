@@ -7,6 +7,7 @@ import jacana
 import jacana.numpy as jnp
 from jacana.compiler.commands import KernelCommand, LibraryCommand
 from jacana.compiler.compile import compile_jaxpr
+from jacana.kernel.show import show
 
 
 def commands(function, *args):
@@ -93,6 +94,12 @@ def test_expensive_value_read_by_two_domains_is_stored_once():
 def test_contraction_reads_through_transposes():
     found = commands(lambda x, y: x @ y.T, np.ones((128, 128), "f4"), np.ones((99, 128), "f4"))
     assert [type(c) for c in found] == [LibraryCommand]
+
+
+@pytest.mark.parametrize("shape", [(1024, 1024), (1000, 1000), (64, 128, 128), (8, 32, 32, 128)])
+def test_sums_over_several_axes_read_memory_in_order(shape):
+    for command in commands(lambda x: jnp.sum(x * x), np.ones(shape, np.float32)):
+        assert "rem" not in show(command.kernel) and "index = div" not in show(command.kernel)
 
 
 def test_kernels_do_not_depend_on_sizes():
