@@ -122,6 +122,18 @@ class Jaxpr:
         return found
 
     @property
+    def is_total(self) -> bool:
+        """Whether it may run on any operands (see Primitive.is_total)."""
+        found: bool | None = self.derived.get("is total")
+        if found is None:
+            found = all(
+                e.primitive.is_total and all(j.is_total for j in subjaxprs(e.params))
+                for e in self.eqns
+            )
+            self.derived["is total"] = found
+        return found
+
+    @property
     def axis_names(self) -> tuple[Any, ...]:
         """The named axes that it communicates over."""
         names = self.derived.get("axis names")

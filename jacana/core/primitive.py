@@ -81,6 +81,8 @@ class Primitive:
     batch_rule: Any = None
     # Whether its transpose calls the user's Python, which may look at concrete values.
     calls_python = False
+    # Whether it ends, and leaves no trace, also on operands that are not meant for it.
+    is_total = True
     # What an element costs, in additions: fusion weighs computing it again against storing it.
     cost: ClassVar[float] = 1.0
 
@@ -121,7 +123,7 @@ class Primitive:
     def work(
         self, operands: list[ShapedArray], outs: list[ShapedArray], params: dict[str, Any]
     ) -> float:
-        """Scalar operations, about; infinity where running it for nothing may harm."""
+        """Scalar operations that computing the outputs takes, about."""
         inner = [jaxpr.work for jaxpr in subjaxprs(params)]
         if inner:
             return sum(inner)

@@ -43,6 +43,7 @@ class Callbacks(Primitive):
     """The outputs, of types `result_avals`, of the callback on the operands."""
 
     multiple_results = True
+    is_total = False
     jvp = Inapplicable("jvp_rule says what to do instead")
     transpose = Inapplicable("a call of Python is not linear")
     batch = Inapplicable("batch_rule calls it for a batch")
@@ -54,11 +55,6 @@ class Callbacks(Primitive):
 
     def reference(self, *xs: Any, callback: Callback, **_: Any) -> list[Any]:
         return list(callback(*xs))
-
-    def work(
-        self, operands: list[ShapedArray], outs: list[ShapedArray], params: dict[str, Any]
-    ) -> float:
-        return float("inf")
 
     def lower(
         self, build: Any, *xs: Any, callback: Callback, result_avals: Any, **params: Any

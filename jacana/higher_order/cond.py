@@ -1,6 +1,7 @@
 """cond: run the branch that an index chooses, or for a batch of indices one branch for each."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,16 +21,18 @@ from jacana.higher_order.branches import (
     union,
 )
 from jacana.higher_order.choices import (
+    joined_batch,
     mapped_operands,
     own_values,
+    parted_batch,
     prefers_selection,
     select_results,
     shares_product,
 )
-from jacana.higher_order.scan import scan
-from jacana.ops.families import move_axis, spread_axis
-from jacana.ops.shape import reshape_to, zeros
-from jacana.transforms.batch import BatchTrace, batch, batch_program, batch_program_to, to_axis
+from jacana.higher_order.scan import one_by_one
+from jacana.ops.families import move_axis
+from jacana.ops.shape import zeros
+from jacana.transforms.batch import BatchTrace, batch, batch_program, batch_program_to
 from jacana.transforms.jvp import jvp_program
 from jacana.transforms.transpose import transpose_program
 
@@ -70,7 +73,7 @@ class Cond(Primitive):
         chosen = np.clip(index, 0, len(branches) - 1)
         if not chosen.shape:
             return evaluate_reference(branches[int(chosen)], *xs)
-        mapped = mapped_operands(xs, branches)
+        mapped = mapped_operands(xs, branches[0].in_avals)
         rows = [
             evaluate_reference(
                 branches[int(k)], *[x[i] if m else x for x, m in zip(xs, mapped, strict=True)]
@@ -126,7 +129,7 @@ class Cond(Primitive):
         results = [next(outs) if f else None for f in any_found]
         if np.ndim(index):
             # What all elements of a batch share gets the sum of their cotangents.
-            mapped = mapped_operands(xs, branches)
+            mapped = mapped_operands(xs, branches[0].in_avals)
             results = [
                 ct if ct is None or m else ops.reduce_sum(ct, axes=(0,))
                 for ct, m in zip(results, mapped, strict=True)
@@ -158,7 +161,9 @@ class Cond(Primitive):
         """One choice for the whole batch."""
         index, *xs = values
         is_batch = np.ndim(index)
-        mapped = mapped_operands(xs, branches, axes[1:]) if is_batch else [False] * len(xs)
+        mapped = (
+            mapped_operands(xs, branches[0].in_avals, axes[1:]) if is_batch else [False] * len(xs)
+        )
         # The axis of indices stays the first; branches get theirs in front.
         moved = [x if a is None else move_axis(x, a, int(m))
                  for x, a, m in zip(xs, axes[1:], mapped, strict=True)]  # fmt: skip
@@ -177,25 +182,16 @@ class Cond(Primitive):
         if any(name in b.jaxpr.axis_names for b in branches):
             outs, found = batch(
                 lambda index, *xs: self._select(
-                    index, xs, mapped_operands(xs, branches), branches, None, False
+                    index, xs, mapped_operands(xs, branches[0].in_avals), branches, None, False
                 ), size, values, axes, name,
             )  # fmt: skip
             return outs, found
         if axes[0] is None:
             return self._batch_branches(trace, values, axes, branches)
         count = np.shape(values[0])[1 - axes[0]]
-        mapped = [True, *mapped_operands(values[1:], branches, axes[1:])]
-        flat = []
-        for x, a, m in zip(values, axes, mapped, strict=True):
-            if a is None and not m:
-                flat.append(x)
-                continue
-            x = to_axis(x, a, 0, size)
-            if not m:
-                x = move_axis(spread_axis(x, count), 0, 1)
-            flat.append(reshape_to(x, (size * count, *np.shape(x)[2:])))
-        outs = self(*flat, branches=branches)
-        return [reshape_to(o, (size, count, *np.shape(o)[1:])) for o in outs], [0] * n
+        mapped = [True, *mapped_operands(values[1:], branches[0].in_avals, axes[1:])]
+        outs = self(*joined_batch(values, axes, mapped, size, count), branches=branches)
+        return parted_batch(outs, size, count), [0] * n
 
     def _select(
         self, index: Any, xs: Sequence[Any], mapped: Sequence[bool], branches: Branches, name: Any,
@@ -232,36 +228,16 @@ class Cond(Primitive):
         if not index.ndim:
             outputs = [(a.shape, a.dtype) for a in branches[0].out_avals]
             return build.branch(index, branches, xs, outputs)
-        mapped = mapped_operands(xs, branches)
+        mapped = mapped_operands(xs, branches[0].in_avals)
         selects = prefers_selection(branches)
 
         def run(index: Any, *xs: Any) -> list[Any]:
             if selects:
                 return self._select(index, xs, mapped, branches, None, False)
-            return self._one_by_one(index, xs, mapped, branches)
+            return one_by_one(partial(self, branches=branches), [True, *mapped], index, *xs)
 
         avals = [ShapedArray(x.shape, x.dtype) for x in (index, *xs)]
         return build.call(stage_closed(run, avals), [index, *xs])
-
-    def _one_by_one(
-        self, index: Any, xs: Sequence[Any], mapped: Sequence[bool], branches: Branches
-    ) -> list[Any]:
-        """A loop over the batch that runs, for each element, its branch alone."""
-        shared = [x for x, m in zip(xs, mapped, strict=True) if not m]
-        sliced = [index, *[x for x, m in zip(xs, mapped, strict=True) if m]]
-
-        def step(*args: Any) -> list[Any]:
-            consts, (k, *rest) = iter(args[: len(shared)]), args[len(shared) :]
-            own = iter(rest)
-            given = [next(own) if m else next(consts) for m in mapped]
-            return self(k, *given, branches=branches)  # type: ignore[no-any-return]
-
-        avals = [ShapedArray(np.shape(x), x.dtype) for x in shared]
-        avals += [ShapedArray(np.shape(x)[1:], x.dtype) for x in sliced]
-        return scan(  # type: ignore[no-any-return]
-            *shared, *sliced, jaxpr=stage_closed(step, avals), length=np.shape(index)[0],
-            num_consts=len(shared), num_carry=0, reverse=False, unroll=1,
-        )  # fmt: skip
 
 
 cond = Cond()

@@ -185,8 +185,7 @@ class Scan(Primitive):
     def work(
         self, operands: list[ShapedArray], outs: list[ShapedArray], params: dict[str, Any]
     ) -> float:
-        length: int = params["length"]
-        return length * params["jaxpr"].jaxpr.work if length else 1.0
+        return params["length"] * params["jaxpr"].jaxpr.work  # type: ignore[no-any-return]
 
     def lower(
         self, build: Any, *xs: Any, jaxpr: ClosedJaxpr, length: int, num_consts: int,
@@ -347,3 +346,20 @@ def transposed_body(
 
 
 scan = Scan()
+
+
+def one_by_one(function: Callable[..., list[Any]], mapped: Sequence[bool], *xs: Any) -> list[Any]:
+    """The function's outputs for each element of a batch of what is mapped, stacked, by a loop."""
+    shared = [x for x, m in zip(xs, mapped, strict=True) if not m]
+    sliced = [x for x, m in zip(xs, mapped, strict=True) if m]
+
+    def step(*args: Any) -> list[Any]:
+        consts, own = iter(args[: len(shared)]), iter(args[len(shared) :])
+        return function(*[next(own) if m else next(consts) for m in mapped])
+
+    avals = [ShapedArray(np.shape(x), x.dtype) for x in shared]
+    avals += [ShapedArray(np.shape(x)[1:], x.dtype) for x in sliced]
+    return scan(  # type: ignore[no-any-return]
+        *shared, *sliced, jaxpr=closed(step, avals), length=np.shape(sliced[0])[0],
+        num_consts=len(shared), num_carry=0, reverse=False, unroll=1,
+    )  # fmt: skip

@@ -1,32 +1,61 @@
-"""while_loop: repeat a body as long as a condition holds."""
+"""while_loop: repeat a body as long as a condition holds, for a batch each element for itself."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from jacana import ops
+from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.evaluate import evaluate, evaluate_reference
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.primitive import Inapplicable, Primitive
-from jacana.higher_order.choices import spread_like
+from jacana.core.stage import stage_closed
+from jacana.higher_order.at_length import Lengths, at_length
+from jacana.higher_order.choices import (
+    REPEATED_WORK,
+    joined_batch,
+    mapped_operands,
+    multiplies_shared,
+    parted_batch,
+    spread_like,
+)
+from jacana.higher_order.cond import cond as cond_primitive
+from jacana.higher_order.scan import one_by_one, scan
 from jacana.higher_order.tangents import instantiate_flags
-from jacana.transforms.batch import BatchTrace, batch, batch_program, to_axis, with_axis
+from jacana.ops.shape import zeros
+from jacana.transforms.batch import (
+    BatchTrace,
+    batch,
+    batch_program,
+    batch_program_to,
+    to_axis,
+    with_axis,
+)
 from jacana.transforms.derived import closed, evaluated, kept
 from jacana.transforms.jvp import jvp_program
 
+# A loop is taken to run this often, where its work decides something.
+GUESSED_STEPS = 32
+
 
 class WhileLoop(Primitive):
-    """The carry for which `cond` is false; operands are cond's consts, body's consts, the carry."""
+    """The carry for which `cond` is false; operands are cond's consts, body's consts, the carry.
+
+    The carry may be a batch, all parts of it having one more axis, the first, than the programs
+    take; then each element stops for itself. Consts may be batches along the same axis or not.
+    """
 
     name = "while"
     multiple_results = True
+    is_total = False
     jvp = Inapplicable("jvp_rule differentiates the body")
-    batch = Inapplicable("batch_rule batches condition and body")
+    batch = Inapplicable("batch_rule batches condition and body, or the loop")
     transpose = Inapplicable(
         "the number of steps is not known when reverse mode needs room for them; use scan, "
-        "fori_loop with static bounds, or forward mode"
+        "fori_loop with static bounds, forward mode, or reverse_differentiable=True"
     )
 
     def __call__(self, *xs: Any, **params: Any) -> Any:
@@ -42,21 +71,29 @@ class WhileLoop(Primitive):
 
     bind = __call__
 
-    def type_rule(
-        self, *xs: ShapedArray, cond_nconsts: int, cond_jaxpr: ClosedJaxpr, body_nconsts: int,
-        body_jaxpr: ClosedJaxpr,
-    ) -> list[ShapedArray]:  # fmt: skip
-        return body_jaxpr.out_avals
+    def type_rule(self, *xs: ShapedArray, **params: Any) -> list[ShapedArray]:
+        outs: list[ShapedArray] = params["body_jaxpr"].out_avals
+        if not is_batch(xs, params):
+            return outs
+        size = xs[-1].shape[0]
+        return [a.update(shape=(size, *a.shape)) for a in outs]
 
-    def reference(
-        self, *xs: Any, cond_nconsts: int, cond_jaxpr: ClosedJaxpr, body_nconsts: int,
-        body_jaxpr: ClosedJaxpr,
-    ) -> list[Any]:  # fmt: skip
-        cond_consts = xs[:cond_nconsts]
-        body_consts = xs[cond_nconsts : cond_nconsts + body_nconsts]
-        carry = list(xs[cond_nconsts + body_nconsts :])
-        while evaluate_reference(cond_jaxpr, *cond_consts, *carry)[0]:
-            carry = evaluate_reference(body_jaxpr, *body_consts, *carry)
+    def reference(self, *xs: Any, **params: Any) -> list[Any]:
+        if is_batch(xs, params):
+            mapped, size = mapped_operands(xs, operand_avals(params)), len(xs[-1])
+            rows = [
+                self.reference(*[x[i] if m else x for x, m in zip(xs, mapped)], **params)
+                for i in range(size)
+            ]
+            outs = params["body_jaxpr"].out_avals
+            return [
+                np.stack([row[k] for row in rows]) if rows else np.zeros((0, *a.shape), a.dtype)
+                for k, a in enumerate(outs)
+            ]
+        n, m = params["cond_nconsts"], params["body_nconsts"]
+        carry = list(xs[n + m :])
+        while evaluate_reference(params["cond_jaxpr"], *xs[:n], *carry)[0]:
+            carry = evaluate_reference(params["body_jaxpr"], *xs[n : n + m], *carry)
         return carry
 
     def jvp_rule(
@@ -77,68 +114,168 @@ class WhileLoop(Primitive):
         carry_tangents = instantiate_flags(carry_tangents, carry, nonzero)
         given = [t for t in carry_tangents if t is not None]
         consts = [t for t in const_tangents if t is not None]
-        cond = ignoring_last(params["cond_jaxpr"].jaxpr, [a.aval for a in map(with_aval, given)])
-        outs = self(
-            *primals[:n], *primals[n : n + m], *consts, *carry, *given,
-            cond_nconsts=n, cond_jaxpr=cond, body_nconsts=m + len(consts),
-            body_jaxpr=jvp_body(body, m, tuple(const_nonzero), tuple(nonzero)),
-        )  # fmt: skip
+        avals = [a.to_tangent_aval() for a, nz in zip(body.in_avals[m:], nonzero) if nz]
+        changed = {
+            "cond_jaxpr": ignoring_last(params["cond_jaxpr"].jaxpr, avals),
+            "body_jaxpr": jvp_body(body, m, tuple(const_nonzero), tuple(nonzero)),
+            "body_nconsts": m + len(consts),
+        }
+        outs = self(*primals[: n + m], *consts, *carry, *given, **{**params, **changed})
         rest = iter(outs[len(carry) :])
         return outs[: len(carry)], [next(rest) if nz else None for nz in nonzero]
 
-    def linearize_rule(self, primals: list[Any], nonzero: list[bool], params: Any) -> Any:
-        raise ValueError(
-            "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with "
-            "dynamic start/stop values. Try using lax.scan, or lax.fori_loop with static "
-            "start/stop."
-        )
+    def linearize_rule(
+        self, primals: list[Any], nonzero: list[bool], params: dict[str, Any]
+    ) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
+        n, body = params["cond_nconsts"], params["body_jaxpr"].jaxpr
+        if not any(nonzero[n:]):
+            outs = self(*primals, **params)
+            return outs, lambda _: [None] * len(outs)
+        if not params["reverse_differentiable"]:
+            raise ValueError(
+                "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop "
+                "with dynamic start/stop values. Try using lax.scan, or lax.fori_loop with static "
+                "start/stop. Or give the loop reverse_differentiable=True: reverse mode then runs "
+                "it a second time and remembers each step."
+            )
+        mapped = mapped_operands(primals, operand_avals(params))
+        shape = np.shape(primals[-1])[:1] if is_batch(primals, params) else ()
+        counting = {
+            "cond_jaxpr": ignoring_last(params["cond_jaxpr"].jaxpr, [COUNT]),
+            "body_jaxpr": counting_body(body),
+        }
+        *outs, count = self(*primals, zeros(shape, COUNT.dtype), **{**params, **counting})
+        key = ("steps", tuple(mapped[n:]), shape)
+        programs = kept(body, key, lambda: Lengths(partial(steps, body, params["body_nconsts"],
+                                                           tuple(mapped[n:]), shape)))  # fmt: skip
+        known = [count, *primals[n:]]
+
+        def record(tangents: list[Any]) -> list[Any]:
+            given = tangents[sum(nonzero[:n]) :]
+            return at_length.record(programs, known, (False, *nonzero[n:]), given)
+
+        return outs, record
 
     def batch_rule(
         self, trace: BatchTrace, values: list[Any], axes: list[Any], params: dict[str, Any]
     ) -> tuple[list[Any], list[Any]]:
+        size, name, consts = trace.size, trace.axis_name, params["cond_nconsts"]
+        cond, body = params["cond_jaxpr"].jaxpr, params["body_jaxpr"].jaxpr
+        batched, stops_apart = batched_carry(cond, body, consts, axes, size, name)
+        if not stops_apart:
+            return self._batch_programs(trace, values, axes, params, batched)
+        consts += params["body_nconsts"]
+        mapped = mapped_operands(values, operand_avals(params), axes)
+        # Collectives speak of elements that are done too.
+        speaks = name is not None and name in (*cond.axis_names, *body.axis_names)
+        if any(mapped[consts:]):
+            if speaks:
+                function = partial(self._together, params=params, name=None)
+                return batch(function, size, values, axes, name)
+            count = np.shape(values[-1])[int(axes[-1] == 0)]
+            joined = joined_batch(values, axes, mapped, size, count)
+            outs = parted_batch(self(*joined, **params), size, count)
+            return outs, [0] * len(outs)
+        moved = [
+            x if a is None and i < consts else to_axis(x, a, 0, size)
+            for i, (x, a) in enumerate(zip(values, axes, strict=True))
+        ]
+        is_mapped = [a is not None or i >= consts for i, a in enumerate(axes)]
+        shares = body.is_total and multiplies_shared(body, is_mapped[params["cond_nconsts"] :])
+        if speaks or shares:
+            outs = self._together(*moved, params=params, name=name)
+        else:
+            outs = self(*moved, **params)
+        return outs, [0] * len(outs)
+
+    def _batch_programs(
+        self, trace: BatchTrace, values: list[Any], axes: list[Any], params: dict[str, Any],
+        batched: Sequence[bool],
+    ) -> tuple[list[Any], list[Any]]:  # fmt: skip
+        """One condition for the whole batch. The axis of an inner batch stays the first."""
         n, m, size = params["cond_nconsts"], params["body_nconsts"], trace.size
         cond, body = params["cond_jaxpr"].jaxpr, params["body_jaxpr"].jaxpr
-        name = trace.axis_name
-        cond_axes, body_axes = tuple(axes[:n]), tuple(axes[n : n + m])
-        batched = [a is not None for a in axes[n + m :]]
-        while True:
-            carry_axes = tuple(0 if b else None for b in batched)
-            is_batched = (
-                batch_program(cond, size, (*cond_axes, *carry_axes), name)[1][0] is not None
-            )
-            out = batch_program(body, size, (*body_axes, *carry_axes), name)[1]
-            grown = [b or is_batched or a is not None for b, a in zip(batched, out, strict=True)]
-            if grown == batched:
-                break
-            batched = grown
-        carry = [
-            to_axis(x, a, 0, size) if b else x
-            for x, a, b in zip(values[n + m :], axes[n + m :], batched, strict=True)
+        mapped = mapped_operands(values, operand_avals(params), axes)
+        given = [a is not None for a in axes[: n + m]] + list(batched)
+        moved = [
+            to_axis(x, a, int(i), size) if g else x
+            for x, a, i, g in zip(values, axes, mapped, given, strict=True)
         ]
-        carry_axes = tuple(0 if b else None for b in batched)
-        made = batched_loop(cond, body, size, (cond_axes, body_axes, carry_axes), name, is_batched)
-        # Where the condition is batched the body asks it again, so it needs cond's consts too.
-        consts = [*values[:n], *values[: n + m]] if is_batched else values[: n + m]
-        outs = self(
-            *consts, *carry, cond_nconsts=n, cond_jaxpr=made[0],
-            body_nconsts=len(consts) - n, body_jaxpr=made[1],
-        )  # fmt: skip
-        return outs, list(carry_axes)
+        places = split([0 if g else None for g in given], n, m)
+        made = batched_loop(cond, body, size, places, trace.axis_name, False)
+        outs = self(*moved, **{**params, "cond_jaxpr": made[0], "body_jaxpr": made[1]})
+        at = int(any(mapped[n + m :]))
+        return outs, [at if b else None for b in batched]
+
+    def _together(self, *xs: Any, params: dict[str, Any], name: Any) -> list[Any]:
+        """A batch of loops as one that goes on until all are done; who is keeps what it has."""
+        n, m, size = params["cond_nconsts"], params["body_nconsts"], np.shape(xs[-1])[0]
+        cond, body = params["cond_jaxpr"].jaxpr, params["body_jaxpr"].jaxpr
+        axes = [0 if i else None for i in mapped_operands(xs, operand_avals(params))]
+        made = batched_loop(cond, body, size, split(axes, n, m), name, True)
+        # The body asks the condition again, so it needs its consts too.
+        changed = {"cond_jaxpr": made[0], "body_jaxpr": made[1], "body_nconsts": n + m}
+        return self(*xs[:n], *xs, **{**params, **changed})  # type: ignore[no-any-return]
 
     def work(
         self, operands: list[ShapedArray], outs: list[ShapedArray], params: dict[str, Any]
     ) -> float:
-        # On operands that are not meant for it, it might never end.
-        return float("inf")
+        step: float = params["cond_jaxpr"].jaxpr.work + params["body_jaxpr"].jaxpr.work
+        return GUESSED_STEPS * step
 
-    def lower(self, build: Any, *xs: Any, cond_nconsts: int, cond_jaxpr: ClosedJaxpr,
-              body_nconsts: int, body_jaxpr: ClosedJaxpr) -> Any:  # fmt: skip
-        consts = cond_nconsts + body_nconsts
-        return build.while_loop(cond_jaxpr, body_jaxpr, xs[:consts], xs[consts:])
+    def shown_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        return {k: v for k, v in params.items() if k != "reverse_differentiable" or v}
+
+    def lower(self, build: Any, *xs: Any, **params: Any) -> Any:
+        cond, body = params["cond_jaxpr"], params["body_jaxpr"]
+        if not is_batch(xs, params):
+            consts = params["cond_nconsts"] + params["body_nconsts"]
+            return build.while_loop(cond, body, xs[:consts], xs[consts:])
+        effects = cond.jaxpr.effects or body.jaxpr.effects
+        if effects or body.jaxpr.work > REPEATED_WORK:
+            mapped = mapped_operands(xs, operand_avals(params))
+            run = partial(one_by_one, partial(self, **params), mapped)
+        else:
+            run = partial(self._together, params=params, name=None)
+        return build.call(stage_closed(run, [ShapedArray(x.shape, x.dtype) for x in xs]), xs)
 
 
-def with_aval(x: Any) -> Any:
-    return x if hasattr(x, "aval") else np.asarray(x)
+# How many steps a loop made.
+COUNT = ShapedArray((), dtypes.int32)
+
+
+def operand_avals(params: dict[str, Any]) -> list[ShapedArray]:
+    """The types of the operands of one loop."""
+    consts = params["cond_jaxpr"].in_avals[: params["cond_nconsts"]]
+    return [*consts, *params["body_jaxpr"].in_avals]
+
+
+def is_batch(xs: Sequence[Any], params: dict[str, Any]) -> bool:
+    avals = operand_avals(params)
+    return bool(avals) and len(np.shape(xs[-1])) > avals[-1].ndim
+
+
+def split(axes: Sequence[int | None], n: int, m: int) -> tuple[tuple[int | None, ...], ...]:
+    """Of the consts of the condition, those of the body, the carry."""
+    return tuple(axes[:n]), tuple(axes[n : n + m]), tuple(axes[n + m :])
+
+
+def batched_carry(
+    cond: Jaxpr, body: Jaxpr, n: int, axes: Sequence[int | None], size: int, name: Any
+) -> tuple[list[bool], bool]:
+    """Which parts of the carry are batched, and whether the condition is."""
+    given = [None if a is None else 0 for a in axes]
+    m = len(body.invars) - (len(cond.invars) - n)
+    batched = [a is not None for a in given[n + m :]]
+    while True:
+        carry = [0 if b else None for b in batched]
+        _, of_cond = batch_program(cond, size, (*given[:n], *carry), name)
+        _, of_body = batch_program(body, size, (*given[n : n + m], *carry), name)
+        stops_apart = of_cond[0] is not None
+        grown = [b or stops_apart or a is not None for b, a in zip(batched, of_body, strict=True)]
+        if grown == batched:
+            return batched, stops_apart
+        batched = grown
 
 
 def ignoring_last(jaxpr: Jaxpr, avals: list[ShapedArray]) -> ClosedJaxpr:
@@ -150,6 +287,50 @@ def ignoring_last(jaxpr: Jaxpr, avals: list[ShapedArray]) -> ClosedJaxpr:
         key,
         lambda: closed(lambda *xs: evaluate(jaxpr, (), xs[:n]), [*jaxpr.in_avals, *avals]),
     )
+
+
+def counting_body(body: Jaxpr) -> ClosedJaxpr:
+    """The body with the number of steps at the end of the carry."""
+
+    def run(*args: Any) -> list[Any]:
+        return [*evaluate(body, (), args[:-1]), ops.add(args[-1], np.int32(1))]
+
+    return kept(body, "counting body", lambda: closed(run, [*body.in_avals, COUNT]))
+
+
+def steps(
+    body: Jaxpr, consts: int, mapped: tuple[bool, ...], shape: tuple[int, ...], length: int
+) -> ClosedJaxpr:
+    """(count, consts, carry) -> carry after as many steps as the count says, at most `length`.
+
+    With a shape (size,), counts and mapped operands are batches of that size.
+    """
+    carried = len(body.outvars)
+    stay = stage_closed(lambda *xs: list(xs[consts:]), body.in_avals)
+
+    def step(count: Any, *args: Any) -> list[Any]:
+        *xs, index = args
+        goes_on = ops.convert_element_type(
+            ops.lt(index, count), new_dtype=COUNT.dtype, weak_type=False
+        )
+        return cond_primitive(  # type: ignore[no-any-return]
+            goes_on, *xs, branches=(stay, ClosedJaxpr(body))
+        )
+
+    one = stage_closed(step, [COUNT, *body.in_avals, COUNT])
+
+    def run(*args: Any) -> list[Any]:
+        indices = ops.iota(dtype=COUNT.dtype, shape=(length,), dimension=0)
+        return scan(  # type: ignore[no-any-return]
+            *args, indices, jaxpr=one, length=length, num_consts=1 + consts, num_carry=carried,
+            reverse=False, unroll=1,
+        )  # fmt: skip
+
+    program = stage_closed(run, [COUNT, *body.in_avals])
+    if not shape:
+        return program
+    axes = (0, *[0 if m else None for m in mapped])
+    return batch_program_to(program.jaxpr, shape[0], axes, None, (True,) * carried)
 
 
 def jvp_body(

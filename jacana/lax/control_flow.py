@@ -210,11 +210,13 @@ def as_type(x: Any, aval: ShapedArray) -> Any:
 
 
 def while_loop(
-    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
-) -> Any:
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *,
+    reverse_differentiable: bool = False,
+) -> Any:  # fmt: skip
     """The value for which cond_fun is false: `while cond_fun(v): v = body_fun(v)`.
 
-    The value keeps its structure, shapes and dtypes. Forward-mode differentiable.
+    The value keeps its structure, shapes and dtypes. Forward-mode differentiable; in reverse mode
+    with reverse_differentiable=True, for which the loop runs a second time and remembers its steps.
 
     >>> while_loop(lambda v: v < 10, lambda v: v * 2, 1)
     Array(16, dtype=int32, weak_type=True)
@@ -250,6 +252,7 @@ def while_loop(
     outs = while_primitive(
         *cond_consts, *body_consts, *init, cond_nconsts=len(cond_consts), cond_jaxpr=cond_jaxpr,
         body_nconsts=len(body_consts), body_jaxpr=body,
+        reverse_differentiable=reverse_differentiable,
     )  # fmt: skip
     return out.unflatten(outs)
 
@@ -342,11 +345,12 @@ def _stacked(*ys: Any) -> Any:
 
 def fori_loop(
     lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any,
-    *, unroll: int | bool | None = None,
+    *, unroll: int | bool | None = None, reverse_differentiable: bool = False,
 ) -> Any:  # fmt: skip
     """`for i in range(lower, upper): v = body_fun(i, v)`.
 
-    Bounds that are Python integers make it a scan, which is differentiable in reverse mode.
+    Bounds that are Python integers make it a scan, which is differentiable in reverse mode; others
+    a while_loop, which needs reverse_differentiable=True for that.
 
     >>> fori_loop(0, 5, lambda i, v: v + i, 0)
     Array(10, dtype=int32, weak_type=True)
@@ -370,7 +374,10 @@ def fori_loop(
         i, top, value = carry
         return i + 1, top, body_fun(i, value)
 
-    _, _, result = while_loop(lambda c: c[0] < c[1], advance, (lower, upper, init_val))
+    _, _, result = while_loop(
+        lambda c: c[0] < c[1], advance, (lower, upper, init_val),
+        reverse_differentiable=reverse_differentiable,
+    )  # fmt: skip
     return result
 
 
