@@ -11,6 +11,7 @@ from jacana.core.avals import ShapedArray
 from jacana.core.primitive import Primitive
 from jacana.core.values import aval_of
 from jacana.ops.families import like
+from jacana.ops.linalg import small
 from jacana.ops.linalg.matrices import (
     MatrixFunction,
     adjoint,
@@ -168,7 +169,9 @@ class Cofactors(MatrixFunction):
         if a.shape[-1] <= 1 or 0 in a.shape:
             return build.compute(a.shape, a.dtype, lambda *i: build.const(1, a.dtype))
         if a.shape[-1] <= POLYNOMIAL:
-            return small_cofactors(build, a)
+            return polynomial_cofactors(build, a)
+        if small.is_small(a):
+            return small.cofactors(build, a)
         packed, taus, pivots = packed_qr(build, a, pivoting=True)
         params = (int(np.prod(a.shape[:-2])), a.shape[-1], a.shape[-1], taus.shape[-1])
         spec = (a.shape, a.dtype)
@@ -177,7 +180,7 @@ class Cofactors(MatrixFunction):
         return made
 
 
-def small_cofactors(build: Build, a: Tensor) -> Tensor:
+def polynomial_cofactors(build: Build, a: Tensor) -> Tensor:
     def element(*i: Any) -> Value:
         *lead, row, column = i
         if a.shape[-1] == 3:

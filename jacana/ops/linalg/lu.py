@@ -14,6 +14,7 @@ from jacana.core.values import aval_of
 from jacana.kernel.build import Writer
 from jacana.ops.families import align_batch, is_linear, like, not_differentiable, not_linear
 from jacana.ops.indexing import bounded_index, nested_loops
+from jacana.ops.linalg import small
 from jacana.ops.linalg.matrices import (
     Factorization,
     adjoint,
@@ -83,7 +84,10 @@ class LU(Factorization):
         return [ops.add(_padded(d_lower, m, n), _padded(d_upper, m, n)), None, None]
 
     def lower(self, build: Build, a: Tensor) -> list[Tensor]:
-        specs = [(x.shape, x.dtype) for x in self.type_rule(ShapedArray(a.shape, a.dtype))]
+        results = self.type_rule(ShapedArray(a.shape, a.dtype))
+        if small.is_small(a):
+            return small.lu(build, a, results)
+        specs = [(x.shape, x.dtype) for x in results]
         return build.library("lu", specs, [a], (batch_of(a), *a.shape[-2:]), a.dtype)
 
 
@@ -201,6 +205,9 @@ class LUSolve(Primitive):
         self, build: Build, a: Tensor, lu: Tensor, permutation: Tensor, b: Tensor, *,
         transpose: int,
     ) -> Tensor:  # fmt: skip
+        if small.is_small(a) and 0 not in b.shape:
+            return small.solve(build, lu, permutation, b, transpose != 0)
+
         def solve(lu: Any, permutation: Any, b: Any) -> Any:
             if transpose == 0:
                 x = ops.triangular_solve(lu, taken_rows(b, permutation), **LOWER)
