@@ -281,6 +281,31 @@ def test_determinants_whose_factors_leave_the_range():
     np.testing.assert_allclose(jnp.diag(grad(jnp.linalg.det)(a)), 1 / jnp.diag(a), rtol=1e-4)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_systems_of_all_sizes_alone_and_in_batches(n):
+    a = np.asarray(matrix(70, n, n, seed=n), "f4")
+    a[3] = a[3][::-1] * 1e-20
+    b = np.asarray(matrix(70, n, 2, seed=9), "f4")
+    many = jacana.jit(jnp.linalg.solve)(a, b)
+    for k in (0, 3, 69):
+        one = jnp.linalg.solve(a[k], b[k])
+        assert np.asarray(one).tobytes() == np.asarray(many[k]).tobytes()
+        np.testing.assert_allclose(a[k] @ one, b[k], rtol=1e-3, atol=1e-4)
+    lu, _, order = jacana.lax.linalg.lu(a)
+    lower = np.tril(lu, -1) + np.eye(n, dtype="f4")
+    np.testing.assert_allclose(
+        lower @ np.triu(lu), np.take_along_axis(a, np.asarray(order)[:, :, None], 1), atol=1e-5
+    )
+    assert (np.abs(lower) <= 1).all()
+
+
+def test_singular_systems_of_small_matrices():
+    singular = jnp.array([[1.0, 2.0], [2.0, 4.0]])
+    assert not np.isfinite(jnp.linalg.inv(singular)).any()
+    assert float(jnp.linalg.det(singular)) == 0
+    assert np.isnan(jnp.linalg.inv(jnp.full((3, 3), jnp.nan))).all()
+
+
 def test_coinciding_singular_values():
     """What does not set the values apart has its derivative."""
     a = np.diag([1.0, 1.0, 2.0, 3.0])

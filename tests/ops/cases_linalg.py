@@ -58,6 +58,7 @@ for dtype in DTYPES:
     for shape in ((4, 4), (5, 3), (3, 5)):
         case(ops.lu, dominant(*shape, dtype=dtype)).within(ULPS, ULPS)
 case(ops.lu, normal(2, 3, 3)).within(ULPS, ULPS)
+case(ops.lu, dominant(2, 6, 6)).within(ULPS, ULPS)
 case(ops.lu, normal(0, 3))
 case(ops.lu, normal(3, 0))
 # The last pivot is zero.
@@ -100,6 +101,9 @@ for dtype in DTYPES:
         made.without("batch")
         if dtype in (REAL, COMPLEX):
             made.linear((3,))
+for transpose in (0, 1):
+    operands = *factored(dominant(6, 6)), normal(6, 2)
+    case(ops.lu_solve, *operands, transpose=transpose).within(ULPS, ULPS).smooth(3).linear((3,))
 operands = *factored(dominant(2, 3, 3)), normal(2, 3, 2)
 case(ops.lu_solve, *operands, transpose=0).within(ULPS, ULPS).smooth(3).linear((3,))
 

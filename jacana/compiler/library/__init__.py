@@ -21,5 +21,5 @@ def library_function(name: str, dtype: str, params: tuple[int, ...]) -> tuple[in
     if name in sort.NAMES:
         return sort.address(name, dtype), sort.launch(*params)
     if name in lapack.NAMES:
-        return lapack.address(name, dtype), lapack.launch(*params)
+        return lapack.address(name, dtype), lapack.launch(name, *params)
     raise NotImplementedError(f"the library function {name} for {dtype} is not there yet")

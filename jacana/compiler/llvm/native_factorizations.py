@@ -56,8 +56,9 @@ def _define_lu(module: Module, dtype: str) -> None:
 
 
 def _define_triangular_solve(module: Module, dtype: str) -> None:
-    """bufs [a: square; b, x: m n]; params [m, n, left, lower, transpose, unit, stride of a]. Solves
-    op(a) x = b (left) or x op(a) = b; transpose 0, 1, 2: op is a, its transpose, its adjoint.
+    """bufs [a: square; b, x: m n]; params [m, n, left, lower, transpose, unit, stride of a, width].
+    Solves op(a) x = b (left) or x op(a) = b; transpose 0, 1, 2: op is a, its transpose, its
+    adjoint. An item is a panel of `width` columns of one x (all of them unless left).
     """
     with thunk(module, "triangular_solve", dtype, 2) as t:
         f, m, n = t.f, t.param(0), t.param(1)
@@ -68,14 +69,21 @@ def _define_triangular_solve(module: Module, dtype: str) -> None:
         turned = t.letter_if(transpose.eq(1), "T", "C")
         how = transpose.eq(0).choose(f.symbol("letter_N"), turned)
         diagonal = t.letter_if(t.param(5).ne(0), "U", "N")
-        rows, columns = t.int_address(n), t.int_address(m)
+        width, rows, columns = t.param(7), t.int_address(n), t.int_address(m)
+        panels = t.at_least_one((n + width - 1) // width)
         lda = t.int_address(t.at_least_one(order))
         ldx = t.int_address(t.at_least_one(n))
-        with f.count(t.begin, t.end) as batch:
+        with f.count(t.begin, t.end) as item:
+            batch, first = item // panels, item % panels * width
+            count = f.smaller(n - first, width)
+            rows.store(count.cast("i32"))
             a = t.bufs.load("ptr", 0).item("i8", batch * t.param(6) * t.size)
-            b, x = (t.item(buffer, batch, m * n, t.size) for buffer in (1, 2))
-            with f.when(b.ne(x)):
-                f.call("ptr", "memcpy", x, b, m * n * t.size)
+            b, x = (
+                t.item(buffer, batch, m * n, t.size).item("i8", first * t.size) for buffer in (1, 2)
+            )
+            with f.when(b.ne(x)), f.count(0, m) as i:
+                line = i * n * t.size
+                f.call("ptr", "memcpy", x.item("i8", line), b.item("i8", line), count * t.size)
             one = f.symbol(f"one_{t.real}")
             options = (side, triangle, how, diagonal)
             t.call(module, f"{t.letter}trsm", *options, rows, columns, one, a, lda, x, ldx)

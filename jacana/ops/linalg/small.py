@@ -5,12 +5,15 @@ that a matrix has the same factors wherever it stands.
 """
 
 from collections.abc import Sequence
+from functools import reduce
+from typing import Any
 
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.kernel.build import Writer
 from jacana.kernel.expr import Expr
-from jacana.ops.indexing import bounded_index, nested_loops
+from jacana.kernel.math.define import format_of, power_of_two, to_bits
+from jacana.ops.indexing import bounded_index, clamp, maximum, nested_loops
 from jacana.ops.lowering import Build, Output, Tensor
 
 # Up to this size everything about a matrix fits in registers.
@@ -18,7 +21,8 @@ SIZE = 4
 # Right sides of one matrix from which on they are the lanes.
 COLUMNS = 16
 
-Rows = list[list[Expr]]
+# Elements are real, but the types of `Tensor` and `Build.select` allow for complex ones.
+Rows = list[list[Any]]
 
 
 def is_small(a: Tensor) -> bool:
@@ -29,7 +33,7 @@ def is_small(a: Tensor) -> bool:
 
 def lu(build: Build, a: Tensor, results: Sequence[ShapedArray]) -> list[Tensor]:
     """lu, pivots and permutation, as the primitive `lu` has them."""
-    *lead, m, n = a.shape
+    lead = a.shape[:-2]
 
     def body(writer: Writer, outs: Sequence[Output], ins: Sequence[Tensor]) -> None:
         with nested_loops(writer, build, lead, grid=True) as at:
@@ -48,16 +52,17 @@ def lu(build: Build, a: Tensor, results: Sequence[ShapedArray]) -> list[Tensor]:
 def loaded(a: Tensor, at: Sequence[Expr]) -> Rows:
     """The elements of the matrix at an index."""
     m, n = a.shape[-2:]
-    return [[a[(*at, i, j)] for j in range(n)] for i in range(m)]  # type: ignore[misc]
+    return [[a[(*at, i, j)] for j in range(n)] for i in range(m)]
 
 
-def eliminate(build: Build, rows: Rows) -> tuple[list[Expr], list[Expr]]:
+def eliminate(build: Build, rows: Rows) -> tuple[list[Any], list[Any]]:
     """Make `rows` their factors; the pivot of each column, and where each row came from."""
     m, n = len(rows), len(rows[0])
-    order = [build.const(i, dtypes.int32) for i in range(m)]
-    pivots = []
+    order: list[Any] = [build.const(i, dtypes.int32) for i in range(m)]
+    pivots: list[Any] = []
     for k in range(min(m, n)):
-        best, pivot = abs(rows[k][k]), build.const(k, dtypes.int32)
+        best: Any = abs(rows[k][k])
+        pivot: Any = build.const(k, dtypes.int32)
         for i in range(k + 1, m):
             size = abs(rows[i][k])
             larger = size > best
@@ -78,9 +83,7 @@ def eliminate(build: Build, rows: Rows) -> tuple[list[Expr], list[Expr]]:
     return pivots, order
 
 
-def solve(
-    build: Build, factors: Tensor, permutation: Tensor, b: Tensor, transpose: bool
-) -> Tensor:
+def solve(build: Build, factors: Tensor, permutation: Tensor, b: Tensor, transpose: bool) -> Tensor:
     """x with op(a) x = b, where op is a itself or its transpose."""
     *lead, n, count = b.shape
     across = count >= COLUMNS
@@ -93,16 +96,17 @@ def solve(
         ):
             places = [bounded_index(build, permutation, [*at, i], n - 1) for i in range(n)]
             rows = loaded(factors, at)
-            read = range(n) if transpose else places
+            plain: Sequence[Any] = range(n)
+            read, stored = (plain, places) if transpose else (places, plain)
             given = [b[(*at, i, *column)] for i in read]
             found = substitute(rows, given, transpose)
-            for i, x in zip(places if transpose else range(n), found, strict=True):
+            for i, x in zip(stored, found, strict=True):
                 outs[0].store([*at, i, *column], x)
 
     return build.loops([(b.shape, b.dtype)], [factors, permutation, b], body)[0]
 
 
-def substitute(rows: Rows, b: Sequence[Expr], transpose: bool) -> list[Expr]:
+def substitute(rows: Rows, b: Sequence[Any], transpose: bool) -> list[Any]:
     """The solution for one right side, by factors whose lower one has ones on its diagonal."""
     n = len(rows)
     x = list(b)
@@ -126,14 +130,18 @@ def substitute(rows: Rows, b: Sequence[Expr], transpose: bool) -> list[Expr]:
 
 
 def cofactors(build: Build, a: Tensor) -> Tensor:
-    """The cofactors of matrices of size 4, by the minors of pairs of rows."""
+    """The cofactors of matrices of size 4, by the minors of pairs of rows.
+
+    Rows are scaled first, so that no product leaves the range unless the result does.
+    """
     *lead, n, _ = a.shape
 
     def body(writer: Writer, outs: Sequence[Output], ins: Sequence[Tensor]) -> None:
         with nested_loops(writer, build, lead, grid=True) as at:
-            rows = loaded(ins[0], at)
+            rows, exponents = scaled(loaded(ins[0], at))
             for i in range(n):
                 p, q, r = (k for k in range(n) if k != i)
+                factors = powers(rows[0][0], [exponents[k] for k in (p, q, r)])
                 for j in range(n):
                     u, v, w = (k for k in range(n) if k != j)
                     minor = (
@@ -141,11 +149,33 @@ def cofactors(build: Build, a: Tensor) -> Tensor:
                         - rows[p][v] * pair(rows, q, r, u, w)
                         + rows[p][w] * pair(rows, q, r, u, v)
                     )
-                    outs[0].store([*at, i, j], minor if (i + j) % 2 == 0 else -minor)
+                    signed = minor if (i + j) % 2 == 0 else -minor
+                    outs[0].store([*at, i, j], signed * factors[0] * factors[1])
 
     return build.loops([(a.shape, a.dtype)], [a], body)[0]
 
 
-def pair(rows: Rows, p: int, q: int, u: int, v: int) -> Expr:
+def scaled(rows: Rows) -> tuple[Rows, list[Expr]]:
+    """Rows with a greatest element near 1, and the exponents of the powers of two taken out."""
+    f = format_of(rows[0][0])
+    made, exponents = [], []
+    for row in rows:
+        greatest = reduce(maximum, map(abs, row))
+        exponent = clamp((to_bits(greatest) >> f.mantissa) - f.bias, 1 - f.bias, f.bias - 1)
+        scale = power_of_two(-exponent, f)
+        made.append([x * scale for x in row])
+        exponents.append(exponent)
+    return made, exponents
+
+
+def powers(like: Expr, exponents: Sequence[Expr]) -> tuple[Expr, Expr]:
+    """Two factors whose product is 2 to the sum of the exponents, where that is near the range."""
+    f = format_of(like)
+    total = clamp(reduce(lambda a, b: a + b, exponents), 2 - 2 * f.bias, 2 * f.bias - 2)
+    half = total >> 1
+    return power_of_two(half, f), power_of_two(total - half, f)
+
+
+def pair(rows: Rows, p: int, q: int, u: int, v: int) -> Any:
     """The minor of two rows and two columns."""
     return rows[p][u] * rows[q][v] - rows[p][v] * rows[q][u]

@@ -26,7 +26,7 @@ def run(
     """The outputs, given by shape and dtype, of a function on a batch."""
     made = [np.full((BATCH, *shape), 77, kind) for shape, kind in outputs]
     arrays = [np.ascontiguousarray(x) for x in inputs] + made
-    run_native(lapack.address(name, dtype), lapack.launch(BATCH, *params), arrays)
+    run_native(lapack.address(name, dtype), lapack.launch(name, BATCH, *params), arrays)
     return made
 
 
@@ -261,3 +261,14 @@ def test_bits_do_not_depend_on_threads(rng, name: str) -> None:
         results.add(b"".join(x.tobytes() for x in run(name, "float64", params, [a], outputs)))
     threads.set_num_threads(before)
     assert len(results) == 1
+
+
+def test_panels_of_right_sides(rng):
+    n, count = 150, 210
+    a = np.tril(rng.standard_normal((n, n))) / n + np.eye(n)
+    b = rng.standard_normal((n, count))
+    launch = lapack.launch("triangular_solve", 1, n, count, 1, 1, 0, 0, n * n)
+    assert launch.extent == 2
+    x = np.full_like(b, 77)
+    run_native(lapack.address("triangular_solve", "float64"), launch, [a, b, x])
+    np.testing.assert_allclose(a @ x, b, atol=1e-12)
