@@ -96,6 +96,7 @@ if TYPE_CHECKING:
         profiler as profiler,
         random as random,
         scipy as scipy,
+        stages as stages,
     )
     from jacana.api.callback import pure_callback as pure_callback
     from jacana.api.environment import print_environment_info as print_environment_info
@@ -114,6 +115,7 @@ __getattr__, __dir__ = deferred(
         "profiler",
         "random",
         "scipy",
+        "stages",
     ),
     compat=("load_ipython_extension",),
     inspection=("inspect",),

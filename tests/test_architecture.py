@@ -52,7 +52,10 @@ BANNED_WORDS = {
     "new": "say what makes it differ, or what is done (add, make); replace old versions",
 }
 # Given by JAX's and NumPy's API.
-ALLOWED_NAMES = re.compile(r"^(flatten_util|relu6|tree_util|newaxis|__new__|new_ref|relu6)$")
+ALLOWED_NAMES = re.compile(
+    r"^(flatten_util|relu6|tree_util|test_util|api_util|linear_util|source_info_util|newaxis"
+    r"|__new__|new_ref|new_jaxpr_eqn|deflinear2|unzip2)$"
+)
 GENERATION = re.compile(r"(_v\d+|[a-z]{4,}[2-9])$")
 # Digits that are mathematics or a dtype.
 MATHEMATICAL = re.compile(r"(log|exp|atan|arctan|logaddexp|fft|fftn|float|uint)\d$")

@@ -41,6 +41,21 @@ class SymbolicZero:
         return f"SymbolicZero({self.aval.str_short()})"
 
 
+class CustomVJPPrimal:
+    """An argument of a forward pass defined with symbolic_zeros=True.
+
+    `perturbed` tells whether the argument is differentiated.
+    """
+
+    __slots__ = ("value", "perturbed")
+
+    def __init__(self, value: Any, perturbed: bool):
+        self.value, self.perturbed = value, perturbed
+
+    def __repr__(self) -> str:
+        return f"CustomVJPPrimal(value={self.value!r}, perturbed={self.perturbed})"
+
+
 class Call:
     """The form of a call: which arguments are fixed, and the structure and types of the others."""
 
@@ -272,6 +287,7 @@ class custom_vjp:
         self.nondiff_argnums = fixed_positions(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
 
     def defvjp(
         self,
@@ -284,8 +300,11 @@ class custom_vjp:
 
         The tuple has one cotangent per differentiated argument, None for zero. `fwd` takes
         arguments that are not differentiated in their places, `bwd` takes them first.
+
+        With symbolic_zeros the leaves of the differentiated arguments of `fwd` are CustomVJPPrimal
+        objects, and cotangents that are zero are SymbolicZero objects for `bwd`.
         """
-        self.fwd, self.bwd = fwd, bwd
+        self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.fwd is None or self.bwd is None:
@@ -293,7 +312,7 @@ class custom_vjp:
                 f"No VJP defined for custom_vjp function {name_of(self.fun)} using defvjp."
             )
         call, leaves = Call.begin(self, args, kwargs)
-        passes = Passes(self.fun, self.fwd, self.bwd, call)
+        passes = Passes(self.fun, self.fwd, self.bwd, call, self.symbolic_zeros)
         custom = CustomVJP(
             name_of(self.fun),
             passes.function,
@@ -311,9 +330,16 @@ class Passes:
     """The user's functions for one call of a custom_vjp function, on flat lists."""
 
     def __init__(
-        self, fun: Callable[..., Any], fwd: Callable[..., Any], bwd: Callable[..., Any], call: Call
+        self,
+        fun: Callable[..., Any],
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        call: Call,
+        symbolic_zeros: bool,
     ):
         self._fun, self._fwd, self._bwd, self._call = fun, fwd, bwd, call
+        self._symbolic_zeros = symbolic_zeros
+        self._tangent_avals: list[ShapedArray] = []
         self.out: Any = None
         self._residuals: Any = None
 
@@ -322,7 +348,9 @@ class Passes:
         outs, self.out = flat_output(out, self._call.function_name)
         return outs
 
-    def forward(self, *leaves: Any) -> tuple[list[Any], list[Any]]:
+    def forward(self, *leaves: Any, perturbed: tuple[bool, ...]) -> tuple[list[Any], list[Any]]:
+        if self._symbolic_zeros:
+            leaves = tuple(map(CustomVJPPrimal, leaves, perturbed))
         pair = self._fwd(*self._call.arguments(leaves))
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(
@@ -332,13 +360,19 @@ class Passes:
                 f"{pair}."
             )
         outs, self.out = flat_output(pair[0], f"the forward pass {name_of(self._fwd)}")
+        self._tangent_avals = [aval_of(x).to_tangent_aval() for x in outs]
         residuals, self._residuals = tree.flatten(pair[1])
         return outs, residuals
 
     def backward(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         call = self._call
+        zero = SymbolicZero if self._symbolic_zeros else zero_of
+        cts = [
+            zero(a) if ct is None else ct
+            for a, ct in zip(self._tangent_avals, cotangents, strict=True)
+        ]
         result = self._bwd(
-            *call.fixed, self._residuals.unflatten(residuals), self.out.unflatten(cotangents)
+            *call.fixed, self._residuals.unflatten(residuals), self.out.unflatten(cts)
         )
         rule, name = name_of(self._bwd), call.function_name
         count = len(call.structure.children())

@@ -11,7 +11,7 @@ import numpy as np
 
 from jacana.api import compile_log, known_calls
 from jacana.api.arguments import argument_names, check_jit_arguments
-from jacana.api.staged import Lowered, Traced
+from jacana.api.staged import Lowered, Signature, Traced
 from jacana.core import config, tree
 from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import ClosedJaxpr
@@ -156,6 +156,9 @@ class Jitted(Front):
             static = (numbers, self._static_argnames)
             entry.learn(calls, args, kwargs, leaves, static)
 
+    def __repr__(self) -> str:
+        return f"<PjitFunction of {self._function!r}>"
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
@@ -217,7 +220,12 @@ class Jitted(Front):
         """The function traced for arguments of these types (arrays or ShapeDtypeStructs)."""
         _, _, arguments = self._key(args, kwargs)
         jaxpr, consts, out_tree = trace_to_jaxpr(self._function, arguments, self._name)
-        return Traced(jaxpr, consts, arguments.in_tree, out_tree, self._name)
+        names = functools.partial(argument_names, self._function, *arguments.positions())
+        donated = arguments.donated(self._donate_argnums, self._donate_argnames)
+        signature = Signature(
+            self._name, arguments.in_tree, out_tree, arguments.avals, donated, names
+        )
+        return Traced(signature, jaxpr, consts)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The function traced and made ready to compile for arguments of these types."""
@@ -272,6 +280,16 @@ class Arguments:
     def positions(self) -> tuple[Any, list[int]]:
         """The tree of the arguments, and the positions of static ones, which are not in it."""
         return self.in_tree, [n for n, _ in self.static[0]] if self.static else []
+
+    def donated(self, numbers: Sequence[int], names: Iterable[str]) -> list[bool]:
+        """Whether each of the arrays belongs to an argument of these numbers or names."""
+        statics = self.positions()[1]
+        args, kwargs = self.in_tree.unflatten(self.avals)
+        count = len(args) + len(statics)
+        chosen = {n % count for n in numbers if -count <= n < count}
+        dynamic = [n for n in range(count) if n not in statics]
+        flags = [n in chosen for n in dynamic for _ in tree.leaves(args[dynamic.index(n)])]
+        return flags + [k in names for k in sorted(kwargs) for _ in tree.leaves(kwargs[k])]
 
     def restore(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments with the given leaves in place of arrays."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from jacana.core.trace import base_trace, set_current
+from jacana.core.trace import ConcreteTrace, base_trace, current, set_current
 
 
 @contextmanager
@@ -31,7 +31,8 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
 @contextmanager
 def ensure_compile_time_eval() -> Iterator[None]:
     """Inside, operations on concrete arrays run at once even while a function is traced."""
-    with set_current(base_trace):
+    outer = current()
+    with set_current(outer if outer is base_trace else ConcreteTrace(outer)):
         yield
 
 

@@ -19,13 +19,21 @@ from jacana.api import tracebacks
 # Modules of JAX whose namesake here is something else; all others have the same name.
 ELSEWHERE = {
     "jax.ops": "jacana.numpy.segments",
-    "jax.core": "jacana.compat.core",
+    "jax.core": "jacana.compat.extend.core",
     "jax.extend": "jacana.compat.extend",
-    "jax.extend.core": "jacana.compat.core",
+    "jax.extend.core.primitives": "jacana.compat.extend.primitives",
+    "jax.interpreters": "jacana.compat.interpreters",
     "jax.config": "jacana.compat.config",
     "jax.typing": "jacana.compat.typing",
     "jax.errors": "jacana.core.errors",
     "jax.dtypes": "jacana.compat.dtypes",
+    "jax.custom_derivatives": "jacana.compat.custom_derivatives",
+    "jax.api_util": "jacana.compat.api_util",
+    # Names of JAX's inside that well-known libraries import all the same.
+    "jax._src": "jacana.compat.internals",
+    "jax._src.ad_util": "jacana.compat.internals.derivatives",
+    "jax._src.traceback_util": "jacana.compat.internals.tracebacks",
+    "jax._src.util": "jacana.compat.internals.sequences",
 }
 # Packages whose folders are parts of jacana's own structure, not of JAX's interface.
 INTERNAL = frozenset(
@@ -46,9 +54,11 @@ INTERNAL = frozenset(
 
 def jacana_name(name: str) -> str | None:
     """The module that answers for a module of JAX, or None."""
-    if name in ELSEWHERE:
-        return ELSEWHERE[name]
     parts = name.split(".")
+    for count in range(len(parts), 1, -1):
+        found = ELSEWHERE.get(".".join(parts[:count]))
+        if found is not None:
+            return ".".join([found, *parts[count:]])
     if parts[1] in INTERNAL:
         return None
     return "jacana." + ".".join(parts[1:])
@@ -61,7 +71,7 @@ class JaxModule(types.ModuleType):
     __version_info__: tuple[int, ...]
 
     def __getattr__(self, name: str) -> Any:
-        if f"jax.{name}" in ELSEWHERE:
+        if f"jax.{name}" in ELSEWHERE and name != "config":
             return importlib.import_module(f"jax.{name}")
         if not name.startswith("__") and name not in INTERNAL:
             found = getattr(jacana, name, MISSING)

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from jacana.compiler.commands import Call, ControlCall, HostCall, LibraryCall, Loops
 from jacana.compiler.effects import TOKEN, giving_token, passing_token
 from jacana.compiler.tensors import Context, Fold, Tensor, constant, element_type
@@ -253,7 +255,9 @@ class Builder:
         return self.lower_jaxpr(jaxpr.jaxpr, consts, operands)
 
     def captured(self, value: Any) -> Tensor:
-        raise NotImplementedError("a rule composed of primitives captured an array")
+        """An array that a lowering captured: handed over when the program runs."""
+        array = np.asarray(value)
+        return self.host(lambda: [array], [(array.shape, array.dtype)], [])[0]
 
     def literal(self, value: Any, aval: ShapedArray) -> Tensor:
         number = value.item() if hasattr(value, "item") else value

@@ -16,15 +16,15 @@ class JaxprTypeError(TypeError):
     """A jaxpr is not well formed: a fault of the pass or rule that made it."""
 
 
-def check_jaxpr(program: Jaxpr | ClosedJaxpr) -> None:
+def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:
     """JaxprTypeError, with the equations around the fault, unless the program is well formed.
 
     Each variable is defined once and before its uses, each equation has the types that its
     primitive's type rule gives, and so on within.
     """
-    if isinstance(program, ClosedJaxpr):
-        _check_constants(program)
-        program = program.jaxpr
+    if isinstance(jaxpr, ClosedJaxpr):
+        _check_constants(jaxpr)
+    program = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
     defined: set[Var] = set()
     for v in (*program.constvars, *program.invars):
         if v in defined:

@@ -11,6 +11,7 @@ import numpy as np
 
 from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from jacana.core.primitive import registry
 from jacana.core.records import FIELDS, fields_of
 
 
@@ -61,7 +62,8 @@ class _Writer:
         if callee is not None:
             return f"call {self.reference(callee)}"
         home = type(eqn.primitive).__module__
-        if not home.startswith("jacana."):
+        own = registry.get(eqn.primitive.name) is eqn.primitive
+        if not own or not home.startswith("jacana."):
             raise Nameless(eqn.primitive)  # its rules may change while its name stays
         params = " ".join([f"{k}={self._param(v)}" for k, v in eqn.params.items()])
         return f"{home}.{eqn.primitive.name}[{params}]"

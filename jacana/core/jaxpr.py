@@ -212,6 +212,21 @@ class ClosedJaxpr:
         return (self.jaxpr.key, tuple(map(id, self.consts)))
 
 
+class SameObject:
+    """The key of a param that has no hash, such as an array: itself, kept alive."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SameObject) and self.value is other.value
+
+
 class KeyOf:
     """A nested tuple with its hash computed once."""
 
@@ -275,6 +290,10 @@ def param_key(value: Any) -> Any:
         return (float, repr(value))
     if isinstance(value, bool | complex | np.inexact):
         return (type(value), repr(value))
+    try:
+        hash(value)
+    except TypeError:
+        return SameObject(value)
     return value
 
 

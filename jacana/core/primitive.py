@@ -102,6 +102,10 @@ class Primitive:
 
     bind = __call__
 
+    def get_bind_params(self, params: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Functions and params that `bind` takes to repeat an equation; the functions are none."""
+        return [], dict(params)
+
     def has_rule(self, rule: str) -> bool:
         return not isinstance(getattr(type(self), rule), Inapplicable)
 

@@ -28,6 +28,11 @@ def is_ours(filename: str) -> bool:
     return known
 
 
+def exclude(path: str) -> None:
+    """Take a file's frames for ones that are not the user's: a library asks for it."""
+    _ours[path] = True
+
+
 def user_source() -> Source | None:
     """The innermost frame outside this package."""
     frame: FrameType | None = sys._getframe(1)

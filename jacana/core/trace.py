@@ -5,7 +5,7 @@ its parent and hands on what does not concern it; at the bottom the base trace r
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -152,6 +152,26 @@ class BaseTrace(Trace):
 base_trace = BaseTrace()
 _State.trace = base_trace
 _state = _State()
+
+
+class ConcreteTrace(Trace):
+    """Runs operations on concrete values at once while a function is traced.
+
+    Those on traced values are its parent's.
+    """
+
+    __slots__ = ("parent",)
+
+    def __init__(self, parent: Trace):
+        super().__init__()
+        self.parent = parent
+
+    def receiver(self, args: Sequence[Any]) -> Trace:
+        """The trace that an operation on these operands is for."""
+        return self.parent if any(isinstance(x, Tracer) for x in args) else base_trace
+
+    def process(self, primitive: "Primitive", args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        return self.receiver(args).process(primitive, args, params)
 
 
 def current() -> Trace:

@@ -41,7 +41,7 @@ from jacana.core.tree_nodes import (
 
 __all__ = [
     "LEAF", "DictKey", "FlattenedIndexKey", "GetAttrKey", "KeyPath", "Partial", "PyTreeDef",
-    "SequenceKey", "all", "all_leaves", "broadcast", "broadcast_prefix", "flatten",
+    "SequenceKey", "all", "all_leaves", "broadcast", "broadcast_prefix", "differences", "flatten",
     "flatten_one_level", "flatten_one_level_with_keys", "flatten_with_path", "is_tree_node",
     "keystr", "leaves", "leaves_with_path", "map", "map_with_path", "prefix_errors", "reduce",
     "reduce_associative", "register_dataclass", "register_pytree_node",

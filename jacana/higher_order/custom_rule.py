@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.stage import JaxprTrace, stage
-from jacana.core.trace import Trace, Tracer, current, set_current
+from jacana.core.trace import ConcreteTrace, Trace, Tracer, current, set_current
 from jacana.core.values import aval_of
 from jacana.transforms.batch import BatchTrace, BatchTracer, batch, to_axis, with_axis
 from jacana.transforms.derived import evaluated, kept
@@ -29,8 +29,8 @@ class Named:
     def __init__(self, function: Callable[..., Any], name: str):
         self.function, self.__name__ = function, name
 
-    def __call__(self, *args: Any) -> Any:
-        return self.function(*args)
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return self.function(*args, **options)
 
 
 class CustomFunction(Protocol):
@@ -65,6 +65,8 @@ def _run(trace: Trace, custom: CustomFunction, args: Sequence[Any]) -> list[Any]
         return [BatchTracer(trace, o, 0) for o in _run(trace.parent, batched, values)]
     if isinstance(trace, Tape | EagerTape) and not mine:
         return _run(trace.parent, custom, args)
+    if isinstance(trace, ConcreteTrace):
+        return _run(trace.receiver(args), custom, args)
     with set_current(trace):
         # On a tape the function is applied to tangents, which it is linear in: it runs as it is.
         if isinstance(trace, JaxprTrace) and not isinstance(trace, Tape):

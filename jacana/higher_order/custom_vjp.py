@@ -23,10 +23,10 @@ from jacana.higher_order.custom_rule import (
 from jacana.ops import reduce_sum
 from jacana.ops.families import move_axis
 from jacana.transforms.batch import BatchTrace
-from jacana.transforms.jvp import has_tangents, zero_of
+from jacana.transforms.jvp import has_tangents
 
-# forward(*args) -> (outs, residuals); backward(residuals, cotangents) -> cotangents of args, None
-# where zero.
+# forward(*args, perturbed=flags) -> (outs, residuals), where flags tell which arguments have
+# tangents; backward(residuals, cotangents) -> cotangents of args. None is a zero cotangent.
 Forward = Callable[..., tuple[list[Any], list[Any]]]
 Backward = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
@@ -67,7 +67,7 @@ def apply_forward(
     forward: Forward, backward: Backward, primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:
     """The outputs of the forward pass, and tangents that only the backward pass can make use of."""
-    outs, residuals = forward(*primals)
+    outs, residuals = forward(*primals, perturbed=tuple([t is not None for t in tangents]))
     given = [t for t in tangents if t is not None]
     if not given or not any(has_tangents(o) for o in outs):
         return outs, [None] * len(outs)
@@ -87,11 +87,11 @@ def batched_passes(
 ) -> tuple[Named, Named]:
     """Both passes over one more axis, the first of every output, residual and cotangent."""
 
-    def batched_forward(*args: Any) -> tuple[list[Any], list[Any]]:
+    def batched_forward(*args: Any, perturbed: tuple[bool, ...]) -> tuple[list[Any], list[Any]]:
         count: list[int] = []
 
         def flat(*xs: Any) -> list[Any]:
-            outs, residuals = forward(*xs)
+            outs, residuals = forward(*xs, perturbed=perturbed)
             count[:] = [len(outs)]
             return [*outs, *residuals]
 
@@ -100,14 +100,17 @@ def batched_passes(
 
     def batched_backward(residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         nonzero: list[bool] = []
+        given = [ct for ct in cotangents if ct is not None]
 
         def flat(*xs: Any) -> list[Any]:
-            results = backward(xs[: len(residuals)], xs[len(residuals) :])
+            rest = iter(xs[len(residuals) :])
+            cts = [None if ct is None else next(rest) for ct in cotangents]
+            results = backward(xs[: len(residuals)], cts)
             nonzero[:] = [ct is not None for ct in results]
             return [ct for ct in results if ct is not None]
 
-        every = [0] * (len(residuals) + len(cotangents))
-        found = iter(batched_function(flat, size, every, name)(*residuals, *cotangents))
+        every = [0] * (len(residuals) + len(given))
+        found = iter(batched_function(flat, size, every, name)(*residuals, *given))
         results = [next(found) if nz else None for nz in nonzero]
         return [like_argument(ct, a) for ct, a in zip(results, axes, strict=True)]
 
@@ -209,8 +212,7 @@ class CustomLinearMap(Primitive):
         nonzero: tuple[bool, ...],
         out_avals: tuple[ShapedArray, ...],
     ) -> list[Any]:
-        full = [zero_of(a) if ct is None else ct for ct, a in zip(cts, out_avals, strict=True)]
-        results = backward(operands[:num_residuals], full)
+        results = backward(operands[:num_residuals], cts)
         kept = [ct for ct, nz in zip(results, nonzero, strict=True) if nz]
         assert all(isinstance(x, Linear) for x in operands[num_residuals:])
         return [*[None] * num_residuals, *kept]

@@ -1,6 +1,14 @@
 """The primitives by JAX's names."""
 
 from jacana import ops
+from jacana.higher_order import (
+    collectives,
+    cond as conditions,
+    linear_solve as solves,
+    scan as scans,
+    while_loop as loops,
+)
+from jacana.higher_order.user_primitive import UserPrimitive
 
 abs_p = ops.abs
 acos_p = ops.acos
@@ -132,3 +140,17 @@ transpose_p = ops.transpose
 stack_p = ops.stack
 tile_p = ops.tile
 unstack_p = ops.unstack
+optimization_barrier_p = ops.optimization_barrier
+cond_p = conditions.cond
+scan_p = scans.scan
+while_p = loops.while_loop
+linear_solve_p = solves.linear_solve
+all_gather_p = collectives.all_gather
+all_to_all_p = collectives.all_to_all
+axis_index_p = collectives.axis_index
+pmax_p = collectives.pmax
+pmin_p = collectives.pmin
+ppermute_p = collectives.ppermute
+psum_p = collectives.psum
+# Nothing binds it, as in JAX: stop_gradient is a function whose tangent is zero.
+stop_gradient_p = UserPrimitive("stop_gradient")

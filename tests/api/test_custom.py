@@ -5,6 +5,7 @@ import pytest
 
 import jacana
 from jacana import grad, jit, jvp, numpy as jnp, vjp, vmap
+from jacana.api.custom import CustomVJPPrimal, SymbolicZero
 
 ONES = jnp.ones(3)
 
@@ -172,3 +173,28 @@ def named_f(x):
 
 
 named_f.__name__ = "f"
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jit, vmap], ids=["eager", "jit", "vmap"])
+def test_symbolic_zeros_of_custom_vjp(wrap):
+    seen = []
+
+    @jacana.custom_vjp
+    def f(x, y):
+        return x * y, x + y
+
+    def forward(x, y):
+        assert isinstance(x, CustomVJPPrimal)
+        seen.append((x.perturbed, y.perturbed))
+        return f(x.value, y.value), (x.value, y.value)
+
+    def backward(residuals, cts):
+        assert isinstance(cts[1], SymbolicZero)
+        assert cts[1].shape == ()
+        return 2 * cts[0] * residuals[1], SymbolicZero(cts[1].aval)
+
+    f.defvjp(forward, backward, symbolic_zeros=True)
+    x = jnp.array([2.0, 3.0]) if wrap is vmap else jnp.array(2.0)
+    gradient = grad(lambda x: jnp.sum(wrap(lambda x: f(x, 5.0)[0])(x)))(x)
+    np.testing.assert_array_equal(gradient, jnp.full_like(x, 10.0))
+    assert seen == [(True, False)]

@@ -52,3 +52,17 @@ def test_eval_shape():
     called = jax.eval_shape(lambda x: jax.pure_callback(lambda x: x, shape, x), 1.0)
     assert called == shape
     assert jax.eval_shape(lambda x: jax.debug.print("{}", x), 1.0) is None
+
+
+def test_traced_values_while_computing():
+    @jax.jit
+    def f(x):
+        with jax.ensure_compile_time_eval():
+            known = float(jnp.sin(0.0) + 2.0)
+            traced = jnp.cos(x) * known
+            inner = jax.jit(jnp.tanh)(x)
+        return traced + inner
+
+    assert f(0.0) == 2
+    assert jax.grad(f)(0.0) == 1
+    assert jax.vmap(f)(jnp.zeros(2)).tolist() == [2, 2]

@@ -1,0 +1,1 @@
+"""What programs import from `jax.interpreters.pxla`: nothing of it is there."""
