@@ -134,7 +134,10 @@ class Builder:
         body: Callable[[Writer, Sequence[Output], Sequence[Tensor]], None],
         start: dict[int, Tensor] | None = None,
     ) -> list[Tensor]:
-        return self._command(Loops(inputs, self._results(outputs), body, start or {}))
+        stored = [x for x in inputs if not is_literal(x)]
+        if len(stored) < len(inputs):
+            body = given_literals(body, inputs)
+        return self._command(Loops(stored, self._results(outputs), body, start or {}))
 
     def library(
         self,
@@ -292,6 +295,21 @@ class Builder:
                     f"is {var.aval}"
                 )
         return list(outs)
+
+
+def is_literal(x: Tensor) -> bool:
+    """Whether nothing stored is needed to know an element, and it costs nothing."""
+    return x.kind != "stored" and x.total_cost <= 0 and all(map(is_literal, x.reads))
+
+
+def given_literals(body: Callable[..., None], inputs: Sequence[Tensor]) -> Callable[..., None]:
+    """The body of an imperative kernel as a function of those inputs that are stored."""
+
+    def of_stored(writer: Writer, outs: Sequence[Output], ins: Sequence[Tensor]) -> None:
+        rest = iter(ins)
+        body(writer, outs, [x if is_literal(x) else next(rest) for x in inputs])
+
+    return of_stored
 
 
 def dependencies(view: Tensor, index: Callable[..., Sequence[Any]]) -> tuple[int, ...]:

@@ -141,7 +141,6 @@ from jacana.ops.rounding import (
     round as round,
 )
 from jacana.ops.scatter import (
-    ScatterDimensionNumbers as ScatterDimensionNumbers,
     scatter as scatter,
     scatter_add as scatter_add,
     scatter_max as scatter_max,
@@ -149,6 +148,7 @@ from jacana.ops.scatter import (
     scatter_mul as scatter_mul,
     scatter_sub as scatter_sub,
 )
+from jacana.ops.scatter_layout import ScatterDimensionNumbers as ScatterDimensionNumbers
 from jacana.ops.shape import (
     broadcast_in_dim as broadcast_in_dim,
     iota as iota,

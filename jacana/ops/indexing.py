@@ -30,6 +30,11 @@ def all_of(conditions: Iterable[Expr]) -> Expr | None:
     return reduce(lambda a, b: a & b, found) if found else None
 
 
+def conjunction(conditions: Iterable[Expr]) -> Expr:
+    """The conjunction of one condition or more."""
+    return reduce(lambda a, b: a & b, conditions)
+
+
 def select_if(build: Build, condition: Expr | None, a: Any, b: Any) -> Any:
     """a where the condition holds or there is none, else b."""
     return a if condition is None else build.select(condition, a, b)

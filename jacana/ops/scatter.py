@@ -1,12 +1,13 @@
 """Scatter: an array with slices at computed places combined with updates, one after the other.
 
 Updates are applied in row-major order, so where several meet the last one set is what remains.
+Sums of many updates in few elements are formed in blocks of updates, which are then added in order.
 """
 
 import functools
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,66 +19,23 @@ from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.stage import stage
 from jacana.core.values import aval_of
 from jacana.kernel.build import Writer
-from jacana.kernel.expr import Expr
 from jacana.ops.extremes import greater_of, lesser_of
 from jacana.ops.families import align_batch, is_linear, move_axis, not_linear
 from jacana.ops.gather import (
-    GatherDimensionNumbers,
     GatherScatterMode,
-    Places,
     check_axes,
     check_indices,
 )
-from jacana.ops.indexing import all_of, nested_loops
+from jacana.ops.indexing import conjunction, nested_loops
 from jacana.ops.lowering import Build, Output, Tensor, Value
 from jacana.ops.params import WithDefaults
+from jacana.ops.scatter_blocks import is_blocked, sums_in_blocks
+from jacana.ops.scatter_layout import Layout, ScatterDimensionNumbers
 from jacana.ops.segments import products_of_others
 from jacana.ops.shape import full, zeros
 
 Axes = tuple[int, ...]
 Combine = Callable[[Any, Any], Any]
-
-
-class ScatterDimensionNumbers(NamedTuple):
-    """Which axes of operand, indices and updates belong together, as in GatherDimensionNumbers."""
-
-    update_window_dims: Axes
-    inserted_window_dims: Axes
-    scatter_dims_to_operand_dims: Axes
-    operand_batching_dims: Axes = ()
-    scatter_indices_batching_dims: Axes = ()
-
-
-class Layout:
-    """How the axes of a scatter's operands belong together."""
-
-    def __init__(
-        self, x_shape: Sequence[int], updates_shape: Sequence[int], numbers: ScatterDimensionNumbers
-    ):
-        rank = len(x_shape)
-        self.numbers = numbers
-        gone = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
-        # Axes of x that the updates' window axes run in, and the updates' other axes.
-        self.window = [a for a in range(rank) if a not in gone]
-        self.within = numbers.update_window_dims
-        self.among = [a for a in range(len(updates_shape)) if a not in self.within]
-        extents = dict(zip(self.window, (updates_shape[a] for a in self.within)))
-        self.slice_sizes = tuple(extents.get(a, 1) for a in range(rank))
-        self.limits = [n - k for n, k in zip(x_shape, self.slice_sizes)]
-        self.places = Places(
-            rank,
-            numbers.scatter_dims_to_operand_dims,
-            numbers.operand_batching_dims,
-            numbers.scatter_indices_batching_dims,
-        )
-
-    def gather_numbers(self) -> GatherDimensionNumbers:
-        """How to gather the slices that the updates meet."""
-        n = self.numbers
-        return GatherDimensionNumbers(
-            n.update_window_dims, n.inserted_window_dims, n.scatter_dims_to_operand_dims,
-            n.operand_batching_dims, n.scatter_indices_batching_dims,
-        )  # fmt: skip
 
 
 def slices_met(x: Any, indices: Any, updates_shape: Sequence[int], params: Any, fill: Any) -> Any:
@@ -99,6 +57,9 @@ def scalar_jaxpr(combine: Any, dtype: Any) -> Jaxpr:
 
 class ScatterFamily(WithDefaults):
     """x with `updates` combined into it at the places given by `indices`."""
+
+    # What a sum of updates begins from: combined with it, any number stays what it is.
+    neutral: ClassVar[complex | None] = None
 
     defaults: ClassVar[dict[str, Any]] = {
         "indices_are_sorted": False, "unique_indices": False,
@@ -200,12 +161,20 @@ class ScatterFamily(WithDefaults):
         # Batches along the outermost axis meet in no element of x.
         is_grid = 0 in dimension_numbers.scatter_indices_batching_dims
 
+        if self.neutral is not None and not is_grid and is_blocked(x.shape, updates.shape, among):
+            checked = mode is not GatherScatterMode.CLIP
+            nothing = neutral_in(self.neutral, x.dtype)
+            return sums_in_blocks(
+                build, x, indices, updates, layout, checked, nothing,
+                lambda a, b: self.combine(build, _Known(a), b),
+            )  # fmt: skip
+
         def body(writer: Writer, outs: Sequence[Output], ins: Sequence[Tensor]) -> None:
             with nested_loops(writer, build, among, grid=is_grid, vector=False) as batch:
                 starts, inside = layout.places.expressions(build, ins[0], batch, layout.limits)
                 with ExitStack() as stack:
                     if mode is not GatherScatterMode.CLIP and inside:
-                        stack.enter_context(writer.when(_conjunction(inside)))
+                        stack.enter_context(writer.when(conjunction(inside)))
                     with nested_loops(writer, build, within) as offset:
                         target, at = list(starts), dict(zip(layout.among, batch))
                         for axis, i in zip(layout.window, offset):
@@ -217,10 +186,21 @@ class ScatterFamily(WithDefaults):
         return build.loops([(x.shape, x.dtype)], [indices, updates], body, {0: x})[0]
 
 
-def _conjunction(conditions: Sequence[Expr]) -> Expr:
-    joined = all_of(conditions)
-    assert joined is not None
-    return joined
+def neutral_in(neutral: complex, dtype: Any) -> complex:
+    """A neutral number as a constant of the dtype."""
+    if dtypes.is_complex(dtype):
+        return neutral
+    return neutral.real if dtypes.is_float(dtype) else 0
+
+
+class _Known:
+    """An element that is known already."""
+
+    def __init__(self, value: Value):
+        self.value = value
+
+    def load(self) -> Any:
+        return self.value
 
 
 class _Element:
@@ -369,6 +349,7 @@ class ScatterAdd(ScatterSum):
     """x with updates added to its elements."""
 
     name = "scatter-add"
+    neutral = complex(-0.0, -0.0)
 
     def scalar(self, a: Any, b: Any) -> Any:
         return ops.add(a, b)
