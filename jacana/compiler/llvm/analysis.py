@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from jacana.core.records import record
 from jacana.kernel import ir
 from jacana.kernel.structure import bodies, callees
 
@@ -60,6 +61,57 @@ def _while(s: ir.While, varying: set[int]) -> bool:
             return False
         if len(varying) == before:
             return not differs((s.cond,), varying)
+
+
+@record(eq=False)
+class PairedStores:
+    """Two stores to neighbouring elements, the second of which may as well be first."""
+
+    first: ir.Store
+    second: ir.Store
+
+
+def pair_stores(statements: Sequence[ir.Statement]) -> list[ir.Statement | PairedStores]:
+    """The statements with the parts of each complex number stored together."""
+    after: dict[int, ir.Atom] = {}
+    made: list[ir.Statement | PairedStores] = []
+    first: int | None = None  # where a store is that may be paired
+    for s in statements:
+        made.append(s)
+        match s:
+            case ir.Let(var, "add", (base, ir.Const(1))):
+                after[var.id] = base
+            case ir.Store():
+                before = made[first] if first is not None else None
+                if (
+                    first is not None
+                    and isinstance(before, ir.Store)
+                    and _follows(s, before, after)
+                ):
+                    made[-1] = PairedStores(before, s)
+                    del made[first]
+                    first = None
+                else:
+                    first = len(made) - 1
+            case ir.Load() if first is not None and s.memory is _memory(made[first]):
+                first = None
+            case ir.For() | ir.If() | ir.While() | ir.Reduce():
+                first = None
+    return made
+
+
+def stores_pairs(statements: Sequence[ir.Statement]) -> bool:
+    """Whether complex numbers are stored; they are loaded by shuffles only where no mask is."""
+    return any(isinstance(s, PairedStores) for s in pair_stores(statements))
+
+
+def _follows(s: ir.Store, before: ir.Store, after: dict[int, ir.Atom]) -> bool:
+    known = after.get(s.index.id) if isinstance(s.index, ir.Var) else None
+    return s.memory is before.memory and known is not None and known is before.index
+
+
+def _memory(s: ir.Statement | PairedStores) -> ir.Memory | None:
+    return s.memory if isinstance(s, ir.Store) else None
 
 
 def body_size(statements: Sequence[ir.Statement]) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from jacana.compiler.llvm.analysis import pair_stores
 from jacana.core.records import record
 from jacana.kernel import ir
 from jacana.kernel.build import scalar_bits
@@ -188,7 +189,7 @@ class Emitter(Code):
         self.in_tail = False
 
     def statements(self, statements: Sequence[ir.Statement]) -> None:
-        for s in statements:
+        for s in pair_stores(statements) if self.width > 1 else statements:
             self.handlers[type(s)](self, s)
             if len(self.lines) - self.block_start > BLOCK_LINES and self.is_kernel:
                 self._split_block()

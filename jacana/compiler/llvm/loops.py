@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 
 from jacana.compiler.llvm import control, memory, remainder
-from jacana.compiler.llvm.analysis import body_size, calls_size, can_vectorise
+from jacana.compiler.llvm.analysis import (
+    PairedStores,
+    body_size,
+    calls_size,
+    can_vectorise,
+    stores_pairs,
+)
 from jacana.compiler.llvm.code import (
     HALF_FLOATS,
     WIDTH,
@@ -158,9 +164,10 @@ def _vector_loop(e: Emitter, s: ir.For, start: str, end: str) -> None:
         _lanes(e, s, index, first_lanes(e, index, end, width), width)
         return ()
 
-    if prefers_mask(e, s.body):
+    if prefers_mask(e, s.body) and not stores_pairs(s.body):
         repeat(e, start, end, width, (), some)
         return
+    width = WIDTH
     count = e.let(f"sub i64 {end}, {start}")
     middle = e.let(f"add i64 {start}, {e.let(f'and i64 {count}, {-WIDTH}')}")
     repeat(e, start, middle, WIDTH, (), whole)
@@ -276,6 +283,7 @@ HANDLERS: dict[type, Handler] = {
     ir.Let: let,
     ir.Load: memory.load,
     ir.Store: memory.store,
+    PairedStores: memory.store_pair,
     ir.Call: control.call,
     ir.Branch: control.branch,
     ir.Iterate: control.iterate,

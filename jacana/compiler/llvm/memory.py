@@ -4,6 +4,7 @@ Nothing outside the elements that lie between the first and the last one is touc
 writes its own elements only.
 """
 
+from jacana.compiler.llvm.analysis import PairedStores
 from jacana.compiler.llvm.code import (
     BYTES,
     EmitError,
@@ -56,6 +57,31 @@ def store(e: Emitter, s: ir.Store) -> None:
         _store(e, s.memory, index.text, text, e.width)
     else:
         _scatter(e, s.memory, index, text)
+
+
+def store_pair(e: Emitter, s: PairedStores) -> None:
+    """Neighbours in every lane: interleaved, they are whole vectors."""
+    index, memory = e.value(s.first.index), s.first.memory
+    if index.stride != 2 or isinstance(memory, ir.Local):
+        store(e, s.first)
+        store(e, s.second)
+        return
+    type, width = memory.type, e.width
+    texts = [to_memory(e, type, e.vector(e.value(p.value)), width) for p in (s.first, s.second)]
+    listed = [k + part * width for k in range(width) for part in (0, 1)]
+    text = _interleave(e, vector_type(memory_register(type), width), texts, listed)
+    mask = e.mask and _interleave(
+        e, f"<{width} x i1>", [e.mask, "poison"], [k // 2 for k in range(2 * width)]
+    )
+    with e.at_width(2 * width, mask):
+        _store(e, memory, index.text, text, 2 * width)
+
+
+def _interleave(e: Emitter, vector: str, texts: list[str], lanes: list[int]) -> str:
+    listed = ", ".join(f"i32 {k}" for k in lanes)
+    return e.let(
+        f"shufflevector {vector} {texts[0]}, {vector} {texts[1]}, <{len(lanes)} x i32> <{listed}>"
+    )
 
 
 def from_memory(e: Emitter, type: str, text: str, width: int) -> str:

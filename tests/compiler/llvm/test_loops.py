@@ -155,3 +155,24 @@ def test_equal_text_for_equal_kernels():
         return module.emit(w.kernel())
 
     assert build() == build()
+
+
+@pytest.mark.parametrize("type", ["float32", "float64", "bool", "int4"])
+@pytest.mark.parametrize("count", [1, 5, 16, 50])
+@pytest.mark.parametrize("between", ["nothing", "a load", "a longer body"])
+def test_stores_to_neighbours(type, count, between):
+    """The parts of a complex number; one that is read before its neighbour is written."""
+    w = KernelWriter()
+    x = w.buffer(np.arange(2 * count) % 7, type)
+    out = w.output(2 * count + 1, type)
+    with w.loop(w.index(count), "vector", True) as i:
+        at = i * 2
+        w.store(out, at, w.graph.load(x, at + 1))
+        value = w.graph.load(x, at)
+        if between == "a load":
+            value = w.load_now(out, at)
+        if between == "a longer body":
+            for _ in range(20):
+                value = w.graph.select(value.eq(w.graph.load(x, at + 1)), value, value)
+        w.store(out, at + 1, value)
+    w.check((0, count))
