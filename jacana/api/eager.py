@@ -2,14 +2,15 @@
 
 A jnp function may run several operations, each found by its operands. What it does with arguments
 of certain kinds is traced, compiled, and from then on run by a native front, in un-jitted
-derivatives too (`taped`). Inside other transformations, and for arguments that native code cannot
-tell, the function itself runs.
+derivatives too (`taped`); while functions are traced, its equations are recorded again
+(`templates`). Inside other transformations, and for arguments that native code cannot tell, the
+function itself runs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from jacana.api import known_calls, taped
+from jacana.api import known_calls, taped, templates
 from jacana.api.eager_arguments import (
     INDEX,
     LEARN_AT,
@@ -26,6 +27,8 @@ from jacana.api.eager_arguments import (
 from jacana.core import config, tree
 from jacana.core.bounded import Bounded
 from jacana.core.errors import JAXIndexError, JAXTypeError
+from jacana.core.jaxpr import JaxprEqn
+from jacana.core.stage import JaxprTrace
 from jacana.core.trace import BaseTrace, base_trace, current
 from jacana.runtime import dispatch
 from jacana.runtime.array import Array, to_array
@@ -36,6 +39,7 @@ from jacana.transforms.linearize import EagerLinearizeTrace
 
 __all__ = ["INDEX", "OPERAND", "STATIC", "VALUE", "clear", "eager"]
 
+_ALL_STATIC = Roles((), STATIC)
 # What a function raises where it looks at values, which a program of it cannot.
 _NEEDS_VALUES = (JAXTypeError, JAXIndexError, UnknownArgumentError, MemoryError)
 
@@ -48,8 +52,13 @@ def eager(function: Callable[..., Any], *roles: str, rest: str = STATIC) -> Any:
     learner = Learner(function, Roles(roles, rest))
 
     def slow(*args: Any, **kwargs: Any) -> Any:
-        out = function(*args, **kwargs)
         trace = current()
+        if type(trace) is JaxprTrace:
+            first = len(trace.eqns)
+            out = function(*args, **kwargs)
+            learner.see(learner.staged, args, kwargs, out, trace.eqns[first:])
+            return out
+        out = function(*args, **kwargs)
         if trace is base_trace:
             # What is put off is fused later, with more.
             if not (type(out) is Array and out.address == 0):
@@ -62,6 +71,7 @@ def eager(function: Callable[..., Any], *roles: str, rest: str = STATIC) -> Any:
     made, learner.calls = operation(slow, function)
     if learner.calls is not None:
         learner.taped = learner.calls.in_derivatives()
+        learner.staged = learner.calls.in_programs()
     return made
 
 
@@ -84,21 +94,30 @@ class Learner:
         self.calls: Calls | None = None
         # Those with tracers of un-jitted derivatives among their arguments.
         self.taped: Calls | None = None
+        # Those that are equations of a program.
+        self.staged: Calls | None = None
 
     def forget(self) -> None:
         self._counts.clear()
-        for calls in (self.calls, self.taped):
+        for calls in (self.calls, self.taped, self.staged):
             if calls is not None:
                 calls.clear()
 
     def see(
-        self, calls: Calls | None, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
+        self,
+        calls: Calls | None,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        out: Any,
+        recorded: Sequence[JaxprEqn] = (),
     ) -> None:
         """Note a call and what it gave; one that came again becomes one of the known calls."""
         if calls is None or BaseTrace.evaluate is not dispatch.evaluate:
             return
         try:
-            arguments = Arguments(args, kwargs, self._roles)
+            # Programs have scalars as literals.
+            roles = _ALL_STATIC if calls is self.staged else self._roles
+            arguments = Arguments(args, kwargs, roles)
         except (UnknownArgumentError, OverflowError):
             return
         count = self._counts.get(arguments.key, 0)
@@ -110,6 +129,8 @@ class Learner:
         try:
             if calls is self.taped:
                 call = taped.learn(self._function, arguments, out, self._roles)
+            elif calls is self.staged:
+                call = templates.learn(self._function, arguments, out, recorded)
             else:
                 call = self._learn(arguments, out)
         except _NEEDS_VALUES:

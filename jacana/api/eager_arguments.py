@@ -9,12 +9,12 @@ import numpy as np
 from jacana.core import config, dtypes, tree
 from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import Jaxpr
-from jacana.core.stage import JaxprTrace
+from jacana.core.stage import JaxprTrace, JaxprTracer
 from jacana.core.trace import Tracer, set_current
 from jacana.core.values import aval_of
 from jacana.runtime.array import Array
-from jacana.runtime.calls import Due, OnTape, due_of
-from jacana.runtime.patterns import is_plain_slice
+from jacana.runtime.calls import Due, InProgram, OnTape, due_of
+from jacana.runtime.patterns import is_plain_slice, is_told_by_equality
 from jacana.transforms.linearize import TapedTracer
 
 # What a Python scalar is: part of the program, an operand that takes part in promotion,
@@ -45,7 +45,7 @@ class Roles:
     def is_leaf(self, place: int | str, value: Any) -> bool:
         """Whether a value in the argument of a number or name is given at each call."""
         kind = type(value)
-        if kind is Array or kind is TapedTracer:
+        if kind is Array or kind is TapedTracer or kind is JaxprTracer:
             return True
         return self.of(place) != STATIC and kind in (int, float, bool)
 
@@ -71,12 +71,16 @@ class Arguments:
             return self._leaf(value, value.aval, value.aval)
         if kind is TapedTracer:
             return self._leaf(value, OnTape(value.aval), value.aval)
+        if kind is JaxprTracer:
+            return self._leaf(value, InProgram(value.aval), value.aval)
         if self.roles.is_leaf(place, value):
             return self._scalar(value, self.roles.of(place))
         if kind is tuple or kind is list:
             return (kind, *[self._read(item, place) for item in value])
         if kind in (int, bool, str) or value is None:
             return (kind, value)
+        if kind is float:
+            return (kind, value if is_told_by_equality(value) else id(value))
         if kind is slice and is_plain_slice(value):
             return (kind, value.start, value.stop, value.step)
         if isinstance(value, type | np.dtype) or value is Ellipsis:

@@ -12,6 +12,7 @@ from jacana.api.eager import INDEX, OPERAND, STATIC, eager
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.primitive import Primitive
+from jacana.core.stage import JaxprTracer
 from jacana.core.trace import Tracer, is_eager
 from jacana.core.values import is_array_like
 from jacana.numpy import (
@@ -288,9 +289,9 @@ def install() -> None:
 
 
 def _install_eager(name: str, method: Any) -> None:
-    """Give arrays, and tracers of un-jitted derivatives, a method that native code calls."""
-    setattr(Array, name, method)
-    setattr(TapedTracer, name, method)
+    """Give arrays, and tracers that native code knows, a method that it calls."""
+    for kind in (Array, TapedTracer, JaxprTracer):
+        setattr(kind, name, method)
 
 
 # What is given no array, or gives none.

@@ -24,6 +24,7 @@ from jacana.compiler.llvm.native_layout import (
     FORM_LIST,
     FORM_SINGLE,
     FORM_TREE,
+    IN_PROGRAM,
     INT_TO_32,
     INT_TO_64,
     LARGEST,
@@ -40,7 +41,7 @@ from jacana.transforms.eager_tape import TapeEntry
 
 __all__ = [
     "ANY_ARRAY", "FORM_FINISHED", "FORM_LIST", "FORM_SINGLE", "FORM_TREE", "Call", "Due", "Given",
-    "Layout", "OnTape", "Recording", "Result", "check_arrays", "due_of", "word_of",
+    "InProgram", "Layout", "OnTape", "Recording", "Result", "check_arrays", "due_of", "word_of",
 ]  # fmt: skip
 
 
@@ -72,7 +73,7 @@ class Layout:
 
 
 class Recording:
-    """What a call adds to a tape (`native_tape`): an entry, whose variables some outputs are."""
+    """What a call adds to a tape (`native_traces`): an entry, whose variables some outputs are."""
 
     __slots__ = ("_words", "_kept", "address")
 
@@ -98,7 +99,7 @@ class Result(NamedTuple):
     """
 
     form: int = FORM_LIST
-    finish: Pattern | Recording | Callable[[list[Any]], Any] | None = None
+    finish: Pattern | Recording | Callable[..., Any] | None = None
 
     def word(self) -> int:
         if isinstance(self.finish, Pattern | Recording):
@@ -180,14 +181,23 @@ class OnTape(NamedTuple):
     aval: ShapedArray
 
 
+class InProgram(NamedTuple):
+    """A tracer of a function that is traced, of an aval."""
+
+    aval: ShapedArray
+    mark: int = IN_PROGRAM
+
+
 # What an argument must be: an Array of an aval, a tracer of one, or a kind of scalar.
-Due = ShapedArray | OnTape | int
+Due = ShapedArray | OnTape | InProgram | int
 
 
 def word_of(due: Due) -> int:
     """The number by which native code knows what is due."""
     if isinstance(due, OnTape):
         return id(due.aval) + ON_TAPE
+    if isinstance(due, InProgram):
+        return id(due.aval) + IN_PROGRAM
     return due if isinstance(due, int) else id(due)
 
 

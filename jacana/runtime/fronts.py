@@ -18,9 +18,11 @@ from jacana.compiler.llvm.native_layout import (
     FRONT_OWNER,
     FRONT_SIZE,
     FRONT_SLOW,
+    FRONT_STAGED,
     FRONT_TAPED,
 )
 from jacana.core import config, trace
+from jacana.core.stage import JaxprTrace, JaxprTracer
 from jacana.runtime import native_array
 from jacana.runtime.calls import Call
 from jacana.runtime.native_objects import (
@@ -50,7 +52,7 @@ PATIENCE = 16 * MAX_CALLS
 class Calls:
     """The calls that a front knows, and the Python function for all other arguments."""
 
-    __slots__ = ("_words", "_kept", "_keys", "_refused", "_slow", "_taped", "address")
+    __slots__ = ("_words", "_kept", "_keys", "_refused", "_slow", "_beside", "address")
 
     def __init__(self, slow: Callable[..., Any]) -> None:
         self._words = (ctypes.c_int64 * FRONT_SIZE)()
@@ -58,16 +60,24 @@ class Calls:
         self._keys: set[object] = set()
         self._refused = 0
         self._slow = slow
-        self._taped: Calls | None = None
+        self._beside: list[Calls] = []
         self.address = ctypes.addressof(self._words)
         self._words[FRONT_SLOW] = id(slow)
         self._words[FRONT_OWNER] = id(self._kept)
 
     def in_derivatives(self) -> "Calls":
-        """Calls for tracers of un-jitted derivatives, which are taken after all others."""
-        self._taped = Calls(self._slow)
-        self._words[FRONT_TAPED] = self._taped.address
-        return self._taped
+        """Calls on tracers of un-jitted derivatives, which are taken after all others."""
+        return self._list_beside(FRONT_TAPED)
+
+    def in_programs(self) -> "Calls":
+        """Calls on tracers of programs."""
+        return self._list_beside(FRONT_STAGED)
+
+    def _list_beside(self, word: int) -> "Calls":
+        calls = Calls(self._slow)
+        self._beside.append(calls)
+        self._words[word] = calls.address
+        return calls
 
     def wants(self, key: object) -> bool:
         """Whether a call that is not known under a key should be added."""
@@ -206,6 +216,8 @@ def prepare() -> None:
         "config_name": "_process",
         "taped_tracer": TapedTracer,
         "taping_trace": EagerLinearizeTrace,
+        "staged_tracer": JaxprTracer,
+        "staging_trace": JaxprTrace,
     }
     keep_forever(*objects.values())
     for name, value in objects.items():

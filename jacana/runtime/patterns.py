@@ -84,13 +84,19 @@ class _Writer:
 
     def _write_static(self, value: Any) -> bool:
         kind = type(value)
-        if kind in _COMPARABLE or kind is slice and is_plain_slice(value):
+        is_number = kind is float and is_told_by_equality(value)
+        if kind in _COMPARABLE or is_number or kind is slice and is_plain_slice(value):
             self.words += [TREE_EQUAL, self.keep(value)]
-        elif isinstance(value, _UNIQUE):
+        elif kind is float or isinstance(value, _UNIQUE):
             self.words += [TREE_SAME, self.keep(value)]
         else:
             return False
         return True
+
+
+def is_told_by_equality(value: float) -> bool:
+    """Whether a number that is equal is the same: zeros of both signs are equal, nan to nothing."""
+    return value == value and value != 0
 
 
 def is_plain_slice(value: slice) -> bool:

@@ -18,8 +18,8 @@ from jacana.compiler.llvm import (
     native_pool,
     native_sort,
     native_spectral,
-    native_tape,
     native_threads,
+    native_traces,
     native_trees,
 )
 from jacana.compiler.llvm.native_text import Module
@@ -61,7 +61,7 @@ def define_runtime(module: Module, system: ThreadSystem) -> None:
     native_calls.define(module, object.__basicsize__)
     native_trees.define(module, object.__basicsize__)
     native_fronts.define(module, object.__basicsize__)
-    native_tape.define(module, object.__basicsize__)
+    native_traces.define(module, object.__basicsize__)
     native_copy.define(module)
     native_control.define(module)
 

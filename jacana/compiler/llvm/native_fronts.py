@@ -224,7 +224,7 @@ def _define_entries(module: Module, fields: Fields) -> None:
         with f.when(result.ne(refused(f))):
             f.ret(result)
         with f.when(state.load("ptr", FRONT_TAPED).ne(0)):
-            result = f.call("ptr", "dispatch_taped", state, args, count, names)
+            result = f.call("ptr", "dispatch_traced", state, args, count, names)
             with f.when(result.ne(refused(f))):
                 f.ret(result)
         slow = state.load("ptr", FRONT_SLOW)

@@ -38,8 +38,8 @@ FORM_SINGLE, FORM_LIST, FORM_TREE, FORM_FINISHED = range(4)
 TREE_LEAF, TREE_EQUAL, TREE_SAME, TREE_NONE, TREE_TUPLE, TREE_LIST, TREE_DICT = range(7)
 # What an argument must be: the address of an aval, or one of these.
 ANY_ARRAY, FLOAT_TO_32, FLOAT_TO_64, INT_TO_32, INT_TO_64, BOOL_TO_8 = range(6)
-# Added to the address of an aval: a tracer of an un-jitted derivative, not an Array.
-ON_TAPE = 1
+# Added to the address of an aval: a tracer of an un-jitted derivative, or of a program, no Array.
+ON_TAPE, IN_PROGRAM = 1, 2
 
 # Words of what a call adds to a tape: the entry, the list of the avals of its variables, how many
 # operands are on the tape, how many outputs there are, the function that makes a tree of them (0 if
@@ -47,6 +47,8 @@ ON_TAPE = 1
 TAPED_ENTRY, TAPED_AVALS, TAPED_OPERANDS, TAPED_OUTPUTS, TAPED_FINISH, TAPED_FLAGS = range(6)
 
 # Words of the state of a front: its first call, the Python function for everything else, the list
-# that owns the calls, the most leaves that the trees of a call have, and the state whose calls are
-# those in un-jitted derivatives (0 if there is none).
-FRONT_FIRST, FRONT_SLOW, FRONT_OWNER, FRONT_LEAVES, FRONT_TAPED, FRONT_SIZE = range(6)
+# that owns the calls, the most leaves that the trees of a call have, and the states whose calls are
+# those in un-jitted derivatives and in functions that are traced (0 if there are none).
+(
+    FRONT_FIRST, FRONT_SLOW, FRONT_OWNER, FRONT_LEAVES, FRONT_TAPED, FRONT_STAGED, FRONT_SIZE,
+) = range(7)  # fmt: skip

@@ -10,6 +10,7 @@ from jacana.compiler.llvm.native_layout import (
     ARRAY_AVAL,
     BOOL_TO_8,
     FLOAT_TO_64,
+    IN_PROGRAM,
     INT_TO_64,
     ON_TAPE,
     TREE_EQUAL,
@@ -53,9 +54,10 @@ def _define_suits(module: Module, fields: Fields) -> None:
         is_bool = kind.eq(f.symbol("python_bool").load("ptr"))
         as_float = is_float & (due > ANY_ARRAY) & (due <= FLOAT_TO_64)
         as_int = is_int & (due > FLOAT_TO_64) & (due <= INT_TO_64)
-        with f.when(kind.eq(f.symbol("taped_tracer").load("ptr"))):
-            aval = slot(f, given, "aval").load("i64")
-            f.ret((aval + ON_TAPE).eq(due).cast("i64"))
+        for name, mark in (("taped_tracer", ON_TAPE), ("staged_tracer", IN_PROGRAM)):
+            with f.when(kind.eq(f.symbol(name).load("ptr"))):
+                aval = slot(f, given, "aval").load("i64")
+                f.ret((aval + mark).eq(due).cast("i64"))
         f.ret((as_float | as_int | (is_bool & due.eq(BOOL_TO_8))).cast("i64"))
 
 

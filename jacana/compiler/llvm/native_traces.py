@@ -1,7 +1,8 @@
-"""Fronts in un-jitted derivatives, as LLVM IR: calls on tracers, and what they add to a tape.
+"""Fronts under traces, as LLVM IR: calls on tracers of un-jitted derivatives and of programs.
 
-The program of such a call takes the tracers' values. Outputs with tangents become tracers, which
-are the tape's next variables; the tape gets an entry, of the residuals and the operands' numbers.
+In derivatives the program of a call takes the tracers' values. Outputs with tangents become
+tracers, which are the tape's next variables; the tape gets an entry, of the residuals and the
+operands' numbers. While a function is traced, Python records the equations of the call.
 """
 
 from jacana.compiler.llvm.native_array import Fields, slot
@@ -14,6 +15,7 @@ from jacana.compiler.llvm.native_layout import (
     CALL_PATTERN,
     FRONT_LEAVES,
     FRONT_OWNER,
+    FRONT_STAGED,
     FRONT_TAPED,
     TAPED_AVALS,
     TAPED_ENTRY,
@@ -29,11 +31,11 @@ SLOTS = ("_trace", "aval", "primal", "number", "parent", "entries", "avals")
 
 
 def define(module: Module, object_head: int) -> None:
-    """Write `dispatch_taped` and what it consists of into a module."""
+    """Write `dispatch_traced` and what it consists of into a module."""
     module.external("PyList_GetSlice", "ptr", "ptr, i64, i64")
     module.external("PyType_GenericAlloc", "ptr", "ptr, i64")
-    module.shared_data("taped_tracer", "ptr", "null")
-    module.shared_data("taping_trace", "ptr", "null")
+    for name in ("taped_tracer", "taping_trace", "staged_tracer", "staging_trace"):
+        module.shared_data(name, "ptr", "null")
     for name in SLOTS:
         module.shared_data(f"slot_{name}", "i64", "0")
     fields = Fields(object_head)
@@ -42,6 +44,8 @@ def define(module: Module, object_head: int) -> None:
     _define_entry(module, fields)
     _define_outputs(module)
     _define_record(module)
+    _define_call(module)
+    _define_stage(module, fields)
     _define_dispatch(module, fields)
 
 
@@ -181,19 +185,11 @@ def _define_record(module: Module) -> None:
         f.ret(f.call("ptr", "wrap_outputs", trace, words, found, first))
 
 
-def _define_dispatch(module: Module, fields: Fields) -> None:
-    """The result of a front under a trace that tapes, null with an exception set, or REFUSED."""
-    of_trace = ("ptr", "ptr", "ptr", "i64", "ptr")
-    with module.function("call_on_tape", "ptr", *of_trace, inside=True) as (f, p):
-        trace, calls, args, n, names = p
-        result = f.variable("ptr", refused(f))
-        room = calls.load("i64", FRONT_LEAVES)
-        table = f.emit(f"alloca ptr, i64 {room.text}, align 16", "ptr")
-        call = f.call("ptr", "find_call", calls, args, n, names, table, room)
-        with f.when(call.eq(0)):
-            f.ret(result.value, "ptr")
-        is_flat = call.load("ptr", CALL_PATTERN).eq(0)
-        leaves, count = is_flat.choose(args, table), call.load("i64", CALL_ARGS)
+def _define_call(module: Module) -> None:
+    """The result of a call under a trace that tapes, null with an exception set, or REFUSED."""
+    kinds = ("ptr", "ptr", "ptr")
+    with module.function("call_on_tape", "ptr", *kinds, inside=True) as (f, (trace, call, leaves)):
+        result, count = f.variable("ptr", refused(f)), call.load("i64", CALL_ARGS)
         values = f.emit(f"alloca ptr, i64 {count.text}, align 16", "ptr")
         with (
             f.when(f.call("i64", "unwrap", trace, leaves, count, values).ne(0)),
@@ -204,21 +200,75 @@ def _define_dispatch(module: Module, fields: Fields) -> None:
             with f.when(found.ne(0)), f.when(found.ne(refused(f))):
                 result.set(f.call("ptr", "record_call", trace, call, leaves, found))
                 f.call("void", "Py_DecRef", found)
-        with f.when(is_flat.eq(0)):
-            f.call("void", "drop_all", table, count)
+        f.ret(result.value)
+
+
+def _define_stage(module: Module, fields: Fields) -> None:
+    """The result of a front while a function is traced: what a Python function makes of leaves."""
+    with module.function("leaves_of", "ptr", "ptr", "ptr", "i64", inside=True) as (f, p):
+        trace, leaves, count = p
+        made = f.call("ptr", "PyTuple_New", count)
+        with f.when(made.eq(0)):
+            f.ret(0, "ptr")
+        with f.count(0, count) as i:
+            given = leaves.load("ptr", i)
+            is_tracer = fields.type(given).eq(f.symbol("staged_tracer").load("ptr"))
+            with f.when(is_tracer), f.when(slot(f, given, "_trace").load("ptr").ne(trace)):
+                f.call("void", "Py_DecRef", made)
+                f.ret(refused(f))
+            f.call("void", "Py_IncRef", given)
+            f.call("i32", "PyTuple_SetItem", made, i, given)
+        f.ret(made)
+    kinds = ("ptr", "ptr", "ptr")
+    with module.function("call_staged", "ptr", *kinds, inside=True) as (f, (trace, call, leaves)):
+        result = f.variable("ptr", refused(f))
+        config = call.load("ptr", CALL_CONFIG)
+        with f.when(f.call("i64", "is_config", config).eq(0)):
+            f.ret(result.value, "ptr")
+        result.set(f.call("ptr", "leaves_of", trace, leaves, call.load("i64", CALL_ARGS)))
+        given = result.value
+        with f.when(given.ne(0)), f.when(given.ne(refused(f))):
+            arguments = (call.load("ptr", CALL_FINISH), trace, given, f.value(0, "ptr"))
+            found = f.call(
+                "ptr", "PyObject_CallFunctionObjArgs", *arguments, signature="ptr (ptr, ...)"
+            )
+            result.set(found)
+            f.call("void", "Py_DecRef", given)
+        f.ret(result.value)
+
+
+def _define_dispatch(module: Module, fields: Fields) -> None:
+    """The result of a front under a trace, null with an exception set, or REFUSED."""
+    of_calls = ("ptr", "ptr", "ptr", "i64", "ptr", "i64")
+    with module.function("call_traced", "ptr", *of_calls, inside=True) as (f, p):
+        trace, calls, args, n, names, is_taped = p
+        result = f.variable("ptr", refused(f))
+        owner = calls.load("ptr", FRONT_OWNER)
+        f.call("void", "Py_IncRef", owner)
+        room = calls.load("i64", FRONT_LEAVES)
+        table = f.emit(f"alloca ptr, i64 {room.text}, align 16", "ptr")
+        call = f.call("ptr", "find_call", calls, args, n, names, table, room)
+        with f.when(call.ne(0)):
+            is_flat = call.load("ptr", CALL_PATTERN).eq(0)
+            leaves = is_flat.choose(args, table)
+            with f.either(is_taped.ne(0)) as otherwise:
+                result.set(f.call("ptr", "call_on_tape", trace, call, leaves))
+                otherwise.begin()
+                result.set(f.call("ptr", "call_staged", trace, call, leaves))
+            with f.when(is_flat.eq(0)):
+                f.call("void", "drop_all", table, call.load("i64", CALL_ARGS))
+        f.call("void", "Py_DecRef", owner)
         f.ret(result.value)
     kinds = ("ptr", "ptr", "i64", "ptr")
-    with module.function("dispatch_taped", "ptr", *kinds, inside=True) as (f, p):
+    with module.function("dispatch_traced", "ptr", *kinds, inside=True) as (f, p):
         state, args, n, names = p
         result = f.variable("ptr", refused(f))
         trace = f.call("ptr", "current_trace")
         with f.when(trace.eq(0)):
             f.ret(result.value, "ptr")
-        with f.when(fields.type(trace).eq(f.symbol("taping_trace").load("ptr"))):
-            calls = state.load("ptr", FRONT_TAPED)
-            owner = calls.load("ptr", FRONT_OWNER)
-            f.call("void", "Py_IncRef", owner)
-            result.set(f.call("ptr", "call_on_tape", trace, calls, args, n, names))
-            f.call("void", "Py_DecRef", owner)
+        for name, word in (("taping_trace", FRONT_TAPED), ("staging_trace", FRONT_STAGED)):
+            with f.when(fields.type(trace).eq(f.symbol(name).load("ptr"))):
+                calls, is_taped = state.load("ptr", word), f.i64(int(word == FRONT_TAPED))
+                result.set(f.call("ptr", "call_traced", trace, calls, args, n, names, is_taped))
         f.call("void", "Py_DecRef", trace)
         f.ret(result.value)
