@@ -31,7 +31,6 @@ from jacana.api.device import (
     default_device as default_device,
     device_count as device_count,
     device_get as device_get,
-    device_put as device_put,
     devices as devices,
     live_arrays as live_arrays,
     local_device_count as local_device_count,
@@ -53,6 +52,12 @@ from jacana.api.jacobians import (
     jacrev as jacrev,
 )
 from jacana.api.jit import jit as jit
+from jacana.api.meshes import make_mesh as make_mesh, set_mesh as set_mesh
+from jacana.api.placing import (
+    device_put as device_put,
+    make_array_from_callback as make_array_from_callback,
+    make_array_from_single_device_arrays as make_array_from_single_device_arrays,
+)
 from jacana.api.scopes import (
     effects_barrier as effects_barrier,
     ensure_compile_time_eval as ensure_compile_time_eval,
@@ -76,6 +81,8 @@ from jacana.api.vmap import vmap as vmap
 from jacana.core import errors as errors
 from jacana.core.deferred import deferred
 from jacana.core.dtypes import float0 as float0
+from jacana.core.mesh import PartitionSpec as P  # noqa: F401
+from jacana.core.sharding import NamedSharding as NamedSharding
 from jacana.numpy.array_type import Array as Array
 from jacana.runtime.device import Device as Device
 
@@ -96,6 +103,7 @@ if TYPE_CHECKING:
         profiler as profiler,
         random as random,
         scipy as scipy,
+        sharding as sharding,
         stages as stages,
     )
     from jacana.api.callback import pure_callback as pure_callback
@@ -115,6 +123,7 @@ __getattr__, __dir__ = deferred(
         "profiler",
         "random",
         "scipy",
+        "sharding",
         "stages",
     ),
     compat=("load_ipython_extension",),

@@ -3,8 +3,9 @@
 import os
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -72,3 +73,16 @@ def golden(request: pytest.FixtureRequest) -> Callable[..., None]:
         )
 
     return compare
+
+
+@pytest.fixture
+def eight_devices(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """The devices of a host that says it has eight."""
+    # Imported when the settings above are made.
+    from jacana.runtime import device
+
+    monkeypatch.setenv("JAX_NUM_CPU_DEVICES", "8")
+    device._started.cache_clear()
+    yield device.devices()
+    monkeypatch.undo()
+    device._started.cache_clear()

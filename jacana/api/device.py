@@ -1,4 +1,4 @@
-"""Devices and transfers: device_put, device_get, devices. One CPU for now."""
+"""Devices: which there are, and what comes back from them. `placing` has what goes there."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,10 +9,9 @@ import numpy as np
 from jacana.api import eager
 from jacana.api.jit import jitted_functions
 from jacana.core import tree
-from jacana.core.trace import Tracer
 from jacana.runtime import dispatch, executable
-from jacana.runtime.array import Array, to_array
-from jacana.runtime.device import Device, SingleDeviceSharding, devices as known_devices
+from jacana.runtime.array import Array
+from jacana.runtime.device import Device, devices as known_devices
 from jacana.runtime.native_array import list_arrays
 from jacana.transforms import derived
 
@@ -52,32 +51,6 @@ def process_count(backend: str | None = None) -> int:
 def default_backend() -> str:
     """The platform that arrays are made on."""
     return "cpu"
-
-
-def device_put(
-    x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
-) -> Any:
-    """The leaves of a tree as arrays on a device.
-
-    >>> device_put(np.arange(3))
-    Array([0, 1, 2], dtype=int32)
-    """
-    check_device(device)
-    return tree.map(_put, x)
-
-
-def _put(x: Any) -> Any:
-    return x if isinstance(x, Tracer) else to_array(x)
-
-
-def check_device(device: Any) -> None:
-    """Raise ValueError unless it is None, a device, a sharding, or a tree of them."""
-    for d in tree.leaves(device):
-        if not isinstance(d, Device | SingleDeviceSharding):
-            raise ValueError(
-                f"device_put needs a device or a sharding, got {d!r} of type {type(d).__name__}. "
-                f"jax.devices() lists the devices."
-            )
 
 
 def device_get(x: Any) -> Any:
@@ -141,6 +114,10 @@ def clear_caches() -> None:
 
 @contextmanager
 def default_device(new_val: Any = None) -> Iterator[None]:
-    """`with default_device(d):` arrays are made on d: there is one device."""
-    check_device(new_val)
+    """`with default_device(d):` arrays are made on d; NotImplementedError but for the first."""
+    if new_val is not None and new_val != "cpu" and new_val not in known_devices()[:1]:
+        raise NotImplementedError(
+            f"default_device({new_val!r}): arrays are made on the first device. Move them with "
+            f"jax.device_put(x, device)."
+        )
     yield

@@ -68,6 +68,8 @@ class Arguments:
         """An argument's part of the key."""
         kind = type(value)
         if kind is Array:
+            if value.aval.sharding is not None:
+                raise UnknownArgumentError
             return self._leaf(value, value.aval, value.aval)
         if kind is TapedTracer:
             return self._leaf(value, OnTape(value.aval), value.aval)

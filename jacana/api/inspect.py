@@ -12,6 +12,7 @@ from jacana.core.jaxpr import ClosedJaxpr
 from jacana.core.show import show as show
 from jacana.core.stage import stage
 from jacana.core.values import aval_of, is_array_like, register
+from jacana.runtime.array import Array
 
 
 class ShapeDtypeStruct:
@@ -68,8 +69,10 @@ register(ShapeDtypeStruct, lambda s: ShapedArray(s.shape, s.dtype, s.weak_type))
 
 
 def typeof(x: Any) -> ShapedArray:
-    """The aval of an array: shape, dtype, weak type."""
-    return aval_of(x)
+    """The aval of an array: shape, dtype, weak type; what divides it along Explicit mesh axes."""
+    aval = aval_of(x)
+    placed: ShapedArray = x.aval if type(x) is Array else aval
+    return placed if placed.is_explicit() else aval
 
 
 def traced(

@@ -11,6 +11,7 @@ import numpy as np
 
 from jacana.api import compile_log, known_calls
 from jacana.api.arguments import argument_names, check_jit_arguments
+from jacana.api.placing import JitShardings
 from jacana.api.staged import Lowered, Signature, Traced
 from jacana.core import config, tree
 from jacana.core.avals import ShapedArray
@@ -23,6 +24,13 @@ from jacana.runtime.array import Array, to_array
 from jacana.runtime.executable import Executable, executable_for
 from jacana.runtime.fronts import Calls, Front
 from jacana.runtime.number_checks import checking
+from jacana.runtime.placement import (
+    Shardings,
+    first_constraint,
+    place,
+    result_shardings,
+    shardings_of,
+)
 from jacana.runtime.recorder import recorded
 from jacana.transforms.batch import named_axes
 
@@ -35,6 +43,7 @@ class Entry:
 
     __slots__ = (
         "jaxpr", "consts", "out_tree", "is_single", "executable", "_const_arrays", "name",
+        "places_results", "_placements",
     )  # fmt: skip
 
     def __init__(self, jaxpr: ClosedJaxpr, consts: list[Any], out_tree: Any, name: str):
@@ -42,10 +51,18 @@ class Entry:
         self.is_single = tree.treedef_is_leaf(out_tree) and out_tree.num_leaves == 1
         self.executable: Executable | None = None
         self._const_arrays: list[Array] | None = None
+        # Whether its results are divided even if no argument is.
+        self.places_results = first_constraint(jaxpr.jaxpr) is not None
+        self._placements: dict[Shardings, Shardings] = {}
 
     def is_stale(self) -> bool:
         """Whether a captured value belongs to a transformation that has ended."""
         return any(isinstance(c, Tracer) and not c._trace.alive for c in self.consts)
+
+    def is_placed(self, arrays: list[Array]) -> bool:
+        """Whether an argument or a captured array has a sharding of its own."""
+        consts = [c for c in self.consts if type(c) is Array]
+        return any(x.aval.sharding is not None for x in (*consts, *arrays))
 
     def has_tracers(self) -> bool:
         return any(isinstance(c, Tracer) for c in self.consts)
@@ -59,6 +76,16 @@ class Entry:
             self._const_arrays = [to_array(c) for c in self.consts]
         consts = self._const_arrays
         return self.executable.run(consts + arrays if consts else arrays)
+
+    def run_placed(self, arrays: list[Array]) -> list[Any]:
+        """As run, where arguments or results are divided between devices."""
+        found = self.run(arrays)
+        given = [*(self._const_arrays or []), *arrays]
+        shardings = shardings_of(given) or (None,) * len(given)
+        if shardings not in self._placements:
+            placed = result_shardings(self.jaxpr.jaxpr, shardings, self.name)
+            self._placements[shardings] = placed
+        return place(found, self._placements[shardings])
 
     def learn(self, calls: Calls, *arguments: Any) -> None:
         """Let a front run this program natively for such arguments."""
@@ -87,8 +114,11 @@ class Jitted(Front):
         static_argnames: tuple[str, ...],
         donate_argnums: tuple[int, ...],
         donate_argnames: tuple[str, ...],
+        shardings: JitShardings | None = None,
     ):
         functools.update_wrapper(self, function)
+        self._shardings = shardings
+        function = function if shardings is None else shardings.wrap(function)
         self._function = function
         self._name = getattr(function, "__name__", type(function).__name__)
         self._static_argnums = static_argnums
@@ -132,8 +162,13 @@ class Jitted(Front):
             entry = self._trace(key, leaves, dynamic)
         if is_eager() and not entry.has_tracers():
             arrays = [x if type(x) is Array else to_array(x) for x in leaves]
-            out = entry.run(arrays)
-            self._learn(calls, entry, args, kwargs, leaves)
+            if self._shardings is not None:
+                self._shardings.check(args)
+            if entry.places_results or ShapedArray.any_placed() and entry.is_placed(arrays):
+                out = entry.run_placed(arrays)
+            else:
+                out = entry.run(arrays)
+                self._learn(calls, entry, args, kwargs, leaves)
         else:
             out = entry.bind(leaves)
         return entry.out_tree.unflatten(out)
@@ -442,10 +477,11 @@ def jit(
       static_argnames: names of such arguments.
       donate_argnums: positions of arguments whose memory may be reused; they are deleted.
       donate_argnames: names of such arguments.
-      in_shardings: accepted for JAX's sake and not read, as are the rest: one device makes them
-        true of themselves.
-      out_shardings: not read.
-      keep_unused: not read.
+      in_shardings: how arguments are divided between devices: a sharding, a PartitionSpec for the
+        mesh of `jax.set_mesh`, None, or a tuple of trees of these. Arguments that are divided
+        otherwise already raise ValueError.
+      out_shardings: how the results are, in the same way.
+      keep_unused: accepted for JAX's sake and not read, as are the rest.
       device: not read.
       backend: not read.
       inline: not read.
@@ -462,6 +498,7 @@ def jit(
         return functools.partial(
             jit, static_argnums=static_argnums, static_argnames=static_argnames,
             donate_argnums=donate_argnums, donate_argnames=donate_argnames,
+            in_shardings=in_shardings, out_shardings=out_shardings,
         )  # fmt: skip
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun!r}. jit takes a function.")
@@ -470,4 +507,7 @@ def jit(
     statics = complete(fun, _ints(static_argnums), _names(static_argnames))
     donated = complete(fun, _ints(donate_argnums), _names(donate_argnames))
     check_jit_arguments(fun, statics, donated)
-    return Jitted(fun, *statics, *donated)
+    shardings = None
+    if not (in_shardings is None and out_shardings is None):
+        shardings = JitShardings(in_shardings, out_shardings, statics[0])
+    return Jitted(fun, *statics, *donated, shardings)

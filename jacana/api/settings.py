@@ -6,7 +6,7 @@ from typing import Any
 
 from jacana.api import tracebacks
 from jacana.core import config as settings
-from jacana.runtime import number_checks
+from jacana.runtime import device, number_checks
 
 
 class ConfigView:
@@ -14,6 +14,8 @@ class ConfigView:
 
     def update(self, name: str, value: Any) -> None:
         """Set an option, such as update("jax_enable_x64", True)."""
+        if settings.field_of(name) == "num_cpu_devices":
+            device.check_count(value)
         settings.update(name, value)
         if value and settings.field_of(name) in ("debug_nans", "debug_infs"):
             number_checks.install()

@@ -73,6 +73,8 @@ class Config:
     )
     compilation_cache_max_size: int = _option(-1, help="its bound in bytes; -1: the default one")
     default_device: Any = _option(None, help="where arrays are made; None: the first device")
+    mesh: Any = _option(None, traced=True, help="the devices that specs refer to; see jax.set_mesh")
+    num_cpu_devices: int = _option(-1, help="how many devices the CPU is; -1: as XLA_FLAGS says")
     num_threads: int = _option(0, help="threads of parallel kernels; 0: one for each core")
     traceback_filtering: Literal["auto", "off", "tracebackhide", "remove_frames"] = _option(
         "auto", help="off: tracebacks show jacana's own frames"
@@ -148,7 +150,7 @@ def from_environment(environ: Mapping[str, str]) -> Config:
     for name in FIELDS:
         for variable in (f"JACANA_{name.upper()}", f"JAX_{name.upper()}"):
             text = environ.get(variable, "")
-            if text and name != "inert":
+            if text and name not in ("inert", "mesh"):
                 changes[name] = _checked(name, _from_text(name, text))
                 break
     if environ.get("JACANA_CACHE_DIR"):

@@ -51,6 +51,14 @@ class NotAnArrayError(TypeError):
         )
 
 
+class IndivisibleError(ValueError):
+    """A sharding would divide a dimension into parts of different sizes."""
+
+
+class DuplicateSpecError(ValueError):
+    """A spec divides two dimensions by one axis of the mesh."""
+
+
 class ConcretizationTypeError(JAXTypeError):
     """A traced value was used where its concrete value is needed.
 

@@ -13,7 +13,6 @@ INERT: dict[str, Any] = {
     "jax_backend_target": "",
     "jax_cuda_visible_devices": "all",
     "jax_rocm_visible_devices": "all",
-    "jax_num_cpu_devices": -1,
     "jax_cpu_enable_async_dispatch": True,
     "jax_cpu_collectives_implementation": "gloo",
     "jax_threefry_gpu_kernel_lowering": False,

@@ -4,9 +4,11 @@ Each rule is written, supplied by the primitive's family, or stated to be Inappl
 reason; a class that misses one cannot be constructed.
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from jacana.core.avals import ShapedArray
+from jacana.core.dimensions import Dimensions, kept_dimensions
 from jacana.core.jaxpr import Jaxpr, subjaxprs
 from jacana.core.trace import Tracer, current
 
@@ -136,6 +138,17 @@ class Primitive:
     def callee(self, params: dict[str, Any]) -> Jaxpr | None:
         """The program, of the operands alone, that an equation stands for if it is a plain call."""
         return None
+
+    def spec_rule(
+        self,
+        specs: Sequence[Dimensions],
+        avals: Sequence[ShapedArray],
+        outs: Sequence[ShapedArray],
+        params: dict[str, Any],
+    ) -> list[Dimensions]:
+        """The mesh axes that divide the outputs' dimensions, where `specs` divide the operands'."""
+        shapes = [a.shape for a in avals]
+        return [kept_dimensions(specs, shapes, a.shape) for a in outs]
 
     def __repr__(self) -> str:
         return self.name

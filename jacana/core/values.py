@@ -21,7 +21,8 @@ def aval_of(value: Any) -> ShapedArray:
     """The aval of an array, tracer, NumPy value or Python scalar; TypeError for anything else."""
     aval = getattr(value, "aval", None)
     if aval is not None:
-        return aval  # type: ignore[no-any-return]
+        # Programs are the same wherever their arguments are.
+        return aval if aval.sharding is None else aval.plain  # type: ignore[no-any-return]
     rule = _rules.get(type(value))
     if rule is not None:
         return rule(value)

@@ -8,6 +8,7 @@ import numpy as np
 
 from jacana import ops
 from jacana.core.avals import ShapedArray
+from jacana.core.dimensions import Dimensions, replicated
 from jacana.core.evaluate import evaluate_closed, evaluate_reference
 from jacana.core.primitive import Inapplicable, Linear, Primitive
 from jacana.core.stage import stage_closed
@@ -34,6 +35,7 @@ from jacana.ops.families import move_axis
 from jacana.ops.shape import zeros
 from jacana.transforms.batch import BatchTrace, batch, batch_program, batch_program_to
 from jacana.transforms.jvp import jvp_program
+from jacana.transforms.propagate import propagated
 from jacana.transforms.transpose import transpose_program
 
 
@@ -238,6 +240,14 @@ class Cond(Primitive):
 
         avals = [ShapedArray(x.shape, x.dtype) for x in (index, *xs)]
         return build.call(stage_closed(run, avals), [index, *xs])
+
+    def spec_rule(
+        self, specs: Sequence[Dimensions], avals: Any, outs: Any, params: dict[str, Any]
+    ) -> list[Dimensions]:
+        index, *rest = specs
+        if not index:
+            return propagated(params["branches"][0].jaxpr, rest)
+        return [(index[0], *replicated(a.ndim - 1)) for a in outs]
 
 
 cond = Cond()

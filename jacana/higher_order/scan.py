@@ -7,6 +7,7 @@ import numpy as np
 
 from jacana import ops
 from jacana.core.avals import ShapedArray
+from jacana.core.dimensions import Dimensions
 from jacana.core.evaluate import evaluate, evaluate_reference
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.primitive import Inapplicable, Linear, Primitive
@@ -16,6 +17,7 @@ from jacana.transforms.batch import BatchTrace, batch_program, batch_program_to,
 from jacana.transforms.derived import closed, kept
 from jacana.transforms.jvp import jvp_program
 from jacana.transforms.linearize import linearize_programs
+from jacana.transforms.propagate import propagated
 from jacana.transforms.transpose import backward_pass
 
 
@@ -193,6 +195,14 @@ class Scan(Primitive):
     ) -> Any:  # fmt: skip
         consts, carry, sliced = parts(xs, num_consts, num_carry)
         return build.scan(jaxpr, consts, carry, sliced, length, reverse)
+
+    def spec_rule(
+        self, specs: Sequence[Dimensions], avals: Any, outs: Any, params: dict[str, Any]
+    ) -> list[Dimensions]:
+        consts, carry, sliced = parts(specs, params["num_consts"], params["num_carry"])
+        inside = [*consts, *carry, *[spec[1:] for spec in sliced]]
+        ys = propagated(params["jaxpr"].jaxpr, inside)[len(carry) :]
+        return [*carry, *[((), *spec) for spec in ys]]
 
 
 def jvp_nonzero(body: Jaxpr, nonzero: tuple[bool, ...]) -> list[bool]:

@@ -9,6 +9,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
+from jacana.core.dimensions import Dimensions
 from jacana.core.evaluate import evaluate, evaluate_reference
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.primitive import Inapplicable, Primitive
@@ -238,6 +239,11 @@ class WhileLoop(Primitive):
         else:
             run = partial(self._together, params=params, name=None)
         return build.call(stage_closed(run, [ShapedArray(x.shape, x.dtype) for x in xs]), xs)
+
+    def spec_rule(
+        self, specs: Sequence[Dimensions], avals: Any, outs: Any, params: dict[str, Any]
+    ) -> list[Dimensions]:
+        return list(specs[len(specs) - len(outs) :])
 
 
 # How many steps a loop made.

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from jacana.api.placing import with_sharding_constraint as with_sharding_constraint
 from jacana.core.deferred import deferred
 from jacana.lax.associative_scan import associative_scan as associative_scan
 from jacana.lax.barriers import (

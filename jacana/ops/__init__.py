@@ -42,6 +42,7 @@ from jacana.ops.comparison import (
     ne as ne,
     select_n as select_n,
 )
+from jacana.ops.constraint import sharding_constraint as sharding_constraint
 from jacana.ops.contraction import dot_general as dot_general
 from jacana.ops.convert import (
     bitcast_convert_type as bitcast_convert_type,

@@ -9,6 +9,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
+from jacana.core.dimensions import Dimensions, merged
 from jacana.kernel.expr import Expr
 from jacana.ops.families import Bilinear, is_linear
 from jacana.ops.lowering import Build, Index, Tensor, Value
@@ -106,6 +107,18 @@ class DotGeneral(WithDefaults, Bilinear):
             return [_cotangent(ct, y, x, joined, (yc, xc), (yb, xb), params), None]
         joined = tuple(range(first, middle))
         return [None, _cotangent(ct, x, y, joined, (xc, yc), (xb, yb), params)]
+
+    def spec_rule(
+        self, specs: Sequence[Dimensions], avals: Any, outs: Any, params: dict[str, Any]
+    ) -> list[Dimensions]:
+        (xc, yc), (xb, yb) = params["dimension_numbers"]
+        x, y = specs
+        of_x = [x[a] for a in free_axes(len(x), xc, xb)]
+        of_y = [y[a] for a in free_axes(len(y), yc, yb)]
+        batch = [x[a] or y[b] for a, b in zip(xb, yb)]
+        left: Dimensions = (*batch, *of_x, *[()] * len(of_y))
+        right: Dimensions = (*[()] * (len(batch) + len(of_x)), *of_y)
+        return [merged([left, right])]
 
     def batch(
         self, size: int, operands: Sequence[Any], axes: Sequence[int | None], *,

@@ -7,6 +7,7 @@ import numpy as np
 
 from jacana import ops
 from jacana.core.avals import ShapedArray
+from jacana.core.dimensions import Dimensions, merged
 from jacana.core.primitive import Primitive
 from jacana.kernel.build import Writer
 from jacana.kernel.expr import Expr
@@ -84,6 +85,11 @@ class Concatenate(Primitive):
 
     def lower(self, build: Build, *xs: Tensor, dimension: int) -> Tensor:
         return joined(build, xs, dimension)
+
+    def spec_rule(
+        self, specs: Sequence[Dimensions], avals: Any, outs: Any, params: dict[str, Any]
+    ) -> list[Dimensions]:
+        return [merged(specs)]
 
 
 def joined(build: Build, xs: Sequence[Tensor], dimension: int) -> Tensor:

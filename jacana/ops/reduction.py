@@ -8,6 +8,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
+from jacana.core.dimensions import Dimensions, without_dimensions
 from jacana.ops.extremes import (
     greater_of,
     greatest,
@@ -62,6 +63,11 @@ class Folding(WithDefaults):
         a = batch_axes[0]
         moved = tuple(i + (i >= a) for i in axes)
         return self(operands[0], axes=moved, **params), a - sum(i < a for i in moved)
+
+    def spec_rule(
+        self, specs: Sequence[Dimensions], avals: Any, outs: Any, params: dict[str, Any]
+    ) -> list[Dimensions]:
+        return [without_dimensions(specs[0], params["axes"])]
 
 
 class Reduction(Folding):

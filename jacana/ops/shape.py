@@ -10,6 +10,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
+from jacana.core.dimensions import Dimensions, placed_at, replicated, without_dimensions
 from jacana.core.primitive import Inapplicable, Primitive
 from jacana.kernel.expr import Expr
 from jacana.ops.families import LinearMap, align_batch, move_axis
@@ -112,6 +113,11 @@ class BroadcastInDim(WithDefaults, LinearMap):
 
         return build.view(x, shape, index)
 
+    def spec_rule(
+        self, specs: Sequence[Dimensions], avals: Any, outs: Sequence[ShapedArray], params: Any
+    ) -> list[Dimensions]:
+        return [placed_at(specs[0], params["broadcast_dimensions"], outs[0].ndim)]
+
 
 def reshape_to(x: Any, shape: Sequence[int]) -> Any:
     """x reshaped, if it has another shape."""
@@ -175,6 +181,18 @@ class Reshape(WithDefaults, LinearMap):
 
         return build.view(x, new_sizes, index)
 
+    def spec_rule(
+        self, specs: Sequence[Dimensions], avals: Any, outs: Sequence[ShapedArray], params: Any
+    ) -> list[Dimensions]:
+        # Of dimensions that are joined or split, the first one is what is divided.
+        found = list(replicated(outs[0].ndim))
+        if outs[0].size:
+            for source, target in reshape_groups(avals[0].shape, outs[0].shape):
+                first = [a for a in source if avals[0].shape[a] > 1][:1]
+                for place in [a for a in target if outs[0].shape[a] > 1][: len(first)]:
+                    found[place] = specs[0][first[0]]
+        return [tuple(found)]
+
 
 class Transpose(LinearMap):
     """Axis k of the output is axis permutation[k] of x."""
@@ -210,6 +228,11 @@ class Transpose(LinearMap):
             return [i[permutation.index(axis)] for axis in range(x.ndim)]
 
         return build.view(x, [x.shape[p] for p in permutation], index)
+
+    def spec_rule(
+        self, specs: Sequence[Dimensions], avals: Any, outs: Any, params: dict[str, Any]
+    ) -> list[Dimensions]:
+        return [tuple([specs[0][p] for p in params["permutation"]])]
 
 
 class Squeeze(LinearMap):
@@ -252,6 +275,11 @@ class Squeeze(LinearMap):
             return [i[kept.index(d)] if d in kept else 0 for d in range(x.ndim)]
 
         return build.view(x, [x.shape[d] for d in kept], index)
+
+    def spec_rule(
+        self, specs: Sequence[Dimensions], avals: Any, outs: Any, params: dict[str, Any]
+    ) -> list[Dimensions]:
+        return [without_dimensions(specs[0], params["dimensions"])]
 
 
 class Rev(LinearMap):
@@ -368,6 +396,11 @@ class Split(Primitive):
 
         starts = np.cumsum([0, *sizes])
         return [piece(int(start), n) for start, n in zip(starts, sizes)]
+
+    def spec_rule(
+        self, specs: Sequence[Dimensions], avals: Any, outs: Sequence[ShapedArray], params: Any
+    ) -> list[Dimensions]:
+        return [specs[0]] * len(outs)
 
 
 broadcast_in_dim = BroadcastInDim()

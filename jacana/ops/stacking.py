@@ -7,6 +7,7 @@ import numpy as np
 
 from jacana import ops
 from jacana.core.avals import ShapedArray
+from jacana.core.dimensions import Dimensions, merged, without_dimensions
 from jacana.core.primitive import Primitive
 from jacana.kernel.expr import Expr
 from jacana.ops.families import LinearMap, align_batch, is_linear, move_axis
@@ -69,6 +70,12 @@ class Stack(Primitive):
         shape = (*xs[0].shape[:axis], 1, *xs[0].shape[axis:])
         return joined(build, [build.view(x, shape, index) for x in xs], axis)
 
+    def spec_rule(
+        self, specs: Sequence[Dimensions], avals: Any, outs: Any, params: dict[str, Any]
+    ) -> list[Dimensions]:
+        axis, one = params["axis"], merged(specs)
+        return [(*one[:axis], (), *one[axis:])]
+
 
 class Unstack(Primitive):
     """The slices along an axis, without it."""
@@ -110,6 +117,11 @@ class Unstack(Primitive):
             return build.view(x, shape, lambda *i: [*i[:axis], k, *i[axis:]])
 
         return [piece(k) for k in range(x.shape[axis])]
+
+    def spec_rule(
+        self, specs: Sequence[Dimensions], avals: Any, outs: Any, params: dict[str, Any]
+    ) -> list[Dimensions]:
+        return [without_dimensions(specs[0], (params["axis"],))] * len(outs)
 
 
 class Tile(LinearMap):

@@ -12,10 +12,12 @@ import numpy as np
 
 from jacana.core import config, dtypes, values
 from jacana.core.avals import ShapedArray
+from jacana.core.sharding import Sharding, SingleDeviceSharding
 from jacana.runtime import native_array
 from jacana.runtime.buffer import Buffer, Promise, allocate
-from jacana.runtime.device import Device, SingleDeviceSharding, default_device
+from jacana.runtime.device import Device, default_device
 from jacana.runtime.printing import array_repr, array_str
+from jacana.runtime.shards import Shard, shards_of
 
 # How to read and write one element without NumPy.
 SCALARS: dict[Any, Any] = {
@@ -220,22 +222,23 @@ class Array:
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
 
-    # --- the device -----------------------------------------------------------------------------
+    # --- devices ----------------------------------------------------------------------------------
 
     @property
-    def device(self) -> Device:
-        return default_device()
+    def device(self) -> Device | Sharding:
+        found = self.sharding
+        return found.devices()[0] if isinstance(found, SingleDeviceSharding) else found
 
     def devices(self) -> set[Device]:
-        return {default_device()}
+        return self.sharding.device_set
 
     @property
-    def sharding(self) -> SingleDeviceSharding:
-        return SingleDeviceSharding(default_device())
+    def sharding(self) -> Sharding:
+        return self.aval.sharding or SingleDeviceSharding(default_device())
 
     @property
     def committed(self) -> bool:
-        return False
+        return self.aval.sharding is not None
 
     @property
     def is_fully_addressable(self) -> bool:
@@ -243,10 +246,30 @@ class Array:
 
     @property
     def is_fully_replicated(self) -> bool:
-        return True
+        return self.sharding.is_fully_replicated
+
+    @property
+    def addressable_shards(self) -> list[Shard]:
+        """What each device has."""
+        return shards_of(self)
+
+    @property
+    def global_shards(self) -> list[Shard]:
+        return shards_of(self)
 
     def addressable_data(self, index: int) -> "Array":
-        return self
+        """What the device of a number has."""
+        return shards_of(self)[index].data  # type: ignore[no-any-return]
+
+    def with_sharding(self, sharding: Sharding | None) -> "Array":
+        """An array of the same memory that is divided in another way; None: it is not placed."""
+        return Array(self.aval.placed(sharding), self.buffer)
+
+    def part(self, index: tuple[slice, ...], device: Device) -> "Array":
+        """A copy of a part, on a device of its own."""
+        value = self._value[index]
+        aval = self.aval.update(shape=value.shape).placed(SingleDeviceSharding(device))
+        return from_numpy(value, aval)
 
     def block_until_ready(self) -> "Array":
         self._settle()

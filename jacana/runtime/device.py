@@ -1,7 +1,11 @@
-"""Devices: where arrays live. One CPU for now."""
+"""Devices: where arrays live. One CPU, or several names for it."""
 
+import functools
+import os
+import re
 from typing import Any
 
+from jacana.core import config
 from jacana.core.records import record
 
 
@@ -15,6 +19,10 @@ class Device:
     device_kind: str = "cpu"
     host_id: int = 0
 
+    @property
+    def local_hardware_id(self) -> int:
+        return self.id
+
     def __repr__(self) -> str:
         return f"CpuDevice(id={self.id})"
 
@@ -25,34 +33,9 @@ class Device:
         return None
 
 
-@record
-class SingleDeviceSharding:
-    """The whole array on one device."""
-
-    _device: Device
-    memory_kind: str = "device"
-
-    @property
-    def device_set(self) -> set[Device]:
-        return {self._device}
-
-    @property
-    def is_fully_replicated(self) -> bool:
-        return True
-
-    @property
-    def is_fully_addressable(self) -> bool:
-        return True
-
-    def __repr__(self) -> str:
-        return f"SingleDeviceSharding(device={self._device!r}, memory_kind={self.memory_kind})"
-
-
-_cpu = Device()
-
-
 def default_device() -> Device:
-    return _cpu
+    """Where arrays are made if nothing else is said."""
+    return _started()[0]
 
 
 def devices(backend: str | None = None) -> list[Device]:
@@ -62,4 +45,30 @@ def devices(backend: str | None = None) -> list[Device]:
             f"Unknown backend: {backend!r} requested, but no platforms that are instances of "
             f"{backend} are present. jacana has the platform 'cpu'."
         )
-    return [_cpu]
+    return list(_started())
+
+
+@functools.cache
+def _started() -> tuple[Device, ...]:
+    """The devices, as many as settings asked for when they were first looked at."""
+    return tuple([Device(i) for i in range(requested_count())])
+
+
+def check_count(count: int) -> None:
+    """RuntimeError if there are devices already, and not so many."""
+    if _started.cache_info().currsize and len(_started()) != count:
+        raise RuntimeError(
+            "jax_num_cpu_devices config should be updated before backends are initialized i.e. "
+            "before any JAX operations or queries. Set it right after import."
+        )
+
+
+def requested_count() -> int:
+    """How many devices the settings ask for; scripts set the environment after our import."""
+    count = config.current().num_cpu_devices
+    if count < 1:
+        flag = re.findall(
+            r"--xla_force_host_platform_device_count=(\d+)", os.environ.get("XLA_FLAGS", "")
+        )
+        count = int(os.environ.get("JAX_NUM_CPU_DEVICES") or (flag[-1] if flag else 1))
+    return max(count, 1)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jacana.core import errors
+from jacana.core.avals import ShapedArray
 from jacana.core.bounded import Bounded
 from jacana.core.jaxpr import Jaxpr, operation_key
 from jacana.core.primitive import Primitive
@@ -17,6 +18,7 @@ from jacana.runtime import lazy
 from jacana.runtime.array import Array, to_array
 from jacana.runtime.executable import executable_for
 from jacana.runtime.operations import Operation
+from jacana.runtime.placement import Run, Shardings, placed_run, shardings_of
 
 # (primitive, operand avals, params) -> operation.
 _operations: Bounded[Any, Operation] = Bounded()
@@ -58,10 +60,18 @@ def clear() -> None:
 
 def program(jaxpr: Jaxpr) -> Callable[[list[Any]], list[Any]]:
     """A jaxpr that captures nothing as a function of concrete values."""
-    execute = executable_for(jaxpr).run
+    name = jaxpr.debug_name or "the program"
+    execute = placed_run(jaxpr, (None,) * len(jaxpr.invars), name)
+    placed: dict[Shardings, Run] = {}
 
     def run(args: list[Any]) -> list[Any]:
-        return execute([a if type(a) is Array else _concrete(a) for a in args])
+        arrays = [a if type(a) is Array else _concrete(a) for a in args]
+        shardings = shardings_of(arrays) if ShapedArray.any_placed() else None
+        if shardings is None:
+            return execute(arrays)
+        if shardings not in placed:
+            placed[shardings] = placed_run(jaxpr, shardings, name)
+        return placed[shardings](arrays)
 
     return run
 

@@ -79,7 +79,8 @@ def linearize(
     `outputs()`, asked after the function has run, is how many of its outputs are differentiated.
     """
     parent = current()
-    if parent is base_trace:
+    # Native calls of un-jitted derivatives do not see where a tracer's value is.
+    if parent is base_trace and not (ShapedArray.any_placed() and any_is_placed(primals)):
         return linearize_eagerly(function, primals, chosen, outputs)
     tape = Tape(parent=parent)
     trace = LinearizeTrace(tape)
@@ -97,6 +98,12 @@ def linearize(
     finally:
         tape.alive = False
     return Linearized(outs, jaxpr, residuals, [t is not None for t in tangents], False)
+
+
+def any_is_placed(values: Sequence[Any]) -> bool:
+    """Whether a value is an array with a sharding of its own."""
+    avals = [getattr(x, "aval", None) for x in values]
+    return any(a is not None and a.sharding is not None for a in avals)
 
 
 # --- linearized programs ---
@@ -245,7 +252,7 @@ class EagerLinearizeTrace(JVPTrace):
         results = []
         for out, is_nonzero in zip(outs, nonzero):
             if is_nonzero:
-                out = TapedTracer(self, out, out.aval, number)
+                out = TapedTracer(self, out, out.aval.plain, number)
                 number += 1
             results.append(out)
         return results

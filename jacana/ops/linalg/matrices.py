@@ -9,6 +9,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
+from jacana.core.dimensions import Dimensions, merged, replicated
 from jacana.core.primitive import Primitive
 from jacana.core.values import aval_of
 from jacana.ops.families import align_batch, like, not_linear
@@ -34,6 +35,12 @@ class MatrixFunction(Primitive):
         self, size: int, operands: Sequence[Any], axes: Sequence[int | None], **params: Any
     ) -> tuple[Any, int]:
         return self(*align_batch(size, operands, axes), **params), 0
+
+    def spec_rule(
+        self, specs: Sequence[Dimensions], avals: Any, outs: Sequence[ShapedArray], params: Any
+    ) -> list[Dimensions]:
+        batch = merged([spec[:-2] for spec in specs])
+        return [(*batch, *replicated(a.ndim))[: a.ndim] for a in outs]
 
 
 class Factorization(MatrixFunction):
