@@ -1,6 +1,7 @@
 """Nests: from a group of tensors over one domain to the loop nest that stores them."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -111,7 +112,7 @@ class Nest:
     def __init__(
         self, context: Context, roots: list[Tensor], members: list[Tensor], group: Group
     ) -> None:
-        self.context, self.roots, self.group = context, roots, group
+        self.context, self.roots, self.members, self.group = context, roots, members, group
         self.domain = group.domain
         self.own = {t.id for t in roots}
         self.folds_rows = has_long_row_fold(members, group.domain)
@@ -161,8 +162,24 @@ class Nest:
                 return self._cut([0, *cuts, self.domain[-1]])
             axis = transposed_axis(kernel.graph, index)
             if axis is not None and group_size(self.domain) >= TILED_SIZE:
-                return [self._tiled(axis)]
+                return [*self._store_folds(), self._tiled(axis)]
         return [self._finish(kernel, writer, self.domain)]
+
+    def _store_folds(self) -> list[KernelCommand]:
+        """Kernels for the reductions that rows compute once, which tiles would compute again."""
+        size = group_size(self.domain)
+        folds: dict[int, list[Tensor]] = {}
+        for t in self.members:
+            if t.fold is not None and t.size < size:
+                folds.setdefault(id(t.fold), []).append(t)
+        made = []
+        for tensors in folds.values():
+            domain = tensors[0].shape
+            for t in tensors:
+                t.slot = self.context.add_slot(t)
+            part = replace(self.group, roots=tensors, domain=domain, loops=(), staged=[])
+            made += write_group(self.context, part)
+        return made
 
     def _across(self) -> KernelCommand:
         """Vectors along the last axis but one; an iteration stores the few elements behind it."""
