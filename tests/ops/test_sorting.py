@@ -51,6 +51,18 @@ def test_values_and_order(dtype):
             assert_same(ops.sort(x, index, **params), ops.sort.reference(x, index, **params))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "uint32", "float64", "int64"])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 17, 64, 100, 257, 513])
+def test_many_rows_are_sorted_together(dtype, n):
+    with config.override(enable_x64=True):
+        for rows in (8, 15, 16, 17, 40):
+            x = drawn(dtype, (rows, n), seed=rows)
+            params = {"dimension": 1, "is_stable": True, "num_keys": 1}
+            assert_same(ops.sort(x, **params), ops.sort.reference(x, **params))
+            index = np.broadcast_to(np.arange(n, dtype="int32"), x.shape)
+            assert_same(ops.sort(x, index, **params), ops.sort.reference(x, index, **params))
+
+
 @pytest.mark.parametrize("kinds", [("int8", "float16"), ("float32", "int32"), ("float64",) * 3])
 def test_several_keys(kinds):
     with config.override(enable_x64=True):

@@ -1,10 +1,11 @@
 """Native sorting of rows of unsigned integers, as LLVM IR: by values, by order, the first k.
 
 An entry is a key, or a key with its position in the low 32 bits, which makes entries distinct and
-every order of them stable. Short rows are merged; long ones are sorted by digits, lowest first.
+every order of them stable. Many short rows are sorted together (native_sort_lanes), few are merged;
+long ones are sorted by digits, lowest first.
 """
 
-from jacana.compiler.llvm import native_sort_wide
+from jacana.compiler.llvm import native_sort_lanes, native_sort_wide
 from jacana.compiler.llvm.native_sort_wide import below
 from jacana.compiler.llvm.native_text import Module, Value, Writer
 
@@ -20,6 +21,7 @@ POSITION = 32
 def define(module: Module) -> None:
     """Write sort_values_<bits>, sort_order_<bits> and top_order_<bits> for 32 and 64 bits."""
     module.external("memcpy", "ptr", "ptr, ptr, i64")
+    native_sort_lanes.define(module)
     native_sort_wide.declare(module)
     native_sort_wide.define_values(module)
     native_sort_wide.define_order(module)
@@ -251,16 +253,22 @@ def _define_values(module: Module, bits: int) -> None:
         bufs, params, begin, end = p
         n, zero = params.load("i64", 0), params.load("i64", 1)
         scratch = bufs.load("ptr", 2).item(type_, begin * n)
+        all_keys, all_out = bufs.load("ptr", 0), bufs.load("ptr", 1)
+        rest = native_sort_lanes.sort_groups(
+            f, type_, n, begin, end,
+            lambda row, i: all_keys.load(type_, row * n + i), scratch,
+            lambda row, i, key: all_out.store(key, row * n + i),
+        )  # fmt: skip
         size = n * (bits // 8)
-        with f.count(begin, end) as row:
-            keys = bufs.load("ptr", 0).item(type_, row * n)
-            out = bufs.load("ptr", 1).item(type_, row * n)
+        with f.count(rest, end) as row:
+            keys, out = all_keys.item(type_, row * n), all_out.item(type_, row * n)
             f.call("ptr", "memcpy", out, keys, size)
             found = f.call("ptr", f"sorted_{bits}_0", out, scratch, n)
             with f.when(found.ne(out)):
                 f.call("ptr", "memcpy", out, found, size)
-            with f.when(zero.ne(-1)):
-                _restore_zeros(f, keys, out, n, zero.cast(type_) if bits < 64 else zero)
+        with f.when(zero.ne(-1)), f.count(begin, end) as row:
+            keys, out = all_keys.item(type_, row * n), all_out.item(type_, row * n)
+            _restore_zeros(f, keys, out, n, zero.cast(type_) if bits < 64 else zero)
         f.ret(0)
 
 
@@ -317,9 +325,17 @@ def _define_order(module: Module, bits: int) -> None:
         bufs, params, begin, end = p
         n = params.load("i64")
         scratch = [bufs.load("ptr", k).item(type_, begin * n) for k in (2, 3)]
-        with f.count(begin, end) as row:
-            keys = bufs.load("ptr", 0).item(key_type, row * n)
-            order = bufs.load("ptr", 1).item("i32", row * n)
+        all_keys, all_order = bufs.load("ptr", 0), bufs.load("ptr", 1)
+        rest = begin
+        if bits == 32:
+            rest = native_sort_lanes.sort_groups(
+                f, type_, n, begin, end,
+                lambda row, i: entry_of(f, all_keys.load(key_type, row * n + i), i, type_),
+                scratch[0],
+                lambda row, i, entry: all_order.store(entry.cast("i32"), row * n + i),
+            )  # fmt: skip
+        with f.count(rest, end) as row:
+            keys, order = all_keys.item(key_type, row * n), all_order.item("i32", row * n)
             f.call("void", f"order_{bits}", keys, order, *scratch, n)
         f.ret(0)
 
