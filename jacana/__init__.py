@@ -96,6 +96,8 @@ if TYPE_CHECKING:
     from jacana import (
         ad_checkpoint as ad_checkpoint,
         checkpoint_policies as checkpoint_policies,
+        custom_batching as custom_batching,
+        custom_derivatives as custom_derivatives,
         debug as debug,
         experimental as experimental,
         image as image,
@@ -116,6 +118,8 @@ __getattr__, __dir__ = deferred(
     (
         "ad_checkpoint",
         "checkpoint_policies",
+        "custom_batching",
+        "custom_derivatives",
         "debug",
         "experimental",
         "image",

@@ -9,6 +9,7 @@ from jacana.api.arguments import check_callable, name_of
 from jacana.core import dtypes, tree
 from jacana.core.avals import ShapedArray
 from jacana.core.errors import NotAnArrayError
+from jacana.core.tree import map as map_tree
 from jacana.core.values import aval_of, is_array_like
 from jacana.higher_order.custom_jvp import CustomJVP
 from jacana.higher_order.custom_rule import Named
@@ -40,6 +41,21 @@ class SymbolicZero:
     def __repr__(self) -> str:
         return f"SymbolicZero({self.aval.str_short()})"
 
+    @staticmethod
+    def from_primal_value(val: Any) -> "SymbolicZero":
+        """The zero tangent of a value."""
+        return SymbolicZero(aval_of(val).to_tangent_aval())
+
+
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+    """The zero tangent of a value: an array, or a SymbolicZero if asked.
+
+    >>> zero_from_primal(2.0).item()
+    0.0
+    """
+    zero = SymbolicZero.from_primal_value(val)
+    return zero if symbolic_zeros else zero.instantiate()
+
 
 class CustomVJPPrimal:
     """An argument of a forward pass defined with symbolic_zeros=True.
@@ -54,6 +70,21 @@ class CustomVJPPrimal:
 
     def __repr__(self) -> str:
         return f"CustomVJPPrimal(value={self.value!r}, perturbed={self.perturbed})"
+
+
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """A tree of CustomVJPPrimals as one of their values.
+
+    >>> custom_vjp_primal_tree_values([CustomVJPPrimal(1.0, True), CustomVJPPrimal(2.0, False)])
+    [1.0, 2.0]
+    """
+
+    def value(leaf: Any) -> Any:
+        if not isinstance(leaf, CustomVJPPrimal):
+            raise TypeError(f"unexpected leaf type {type(leaf)}: it should be a CustomVJPPrimal")
+        return leaf.value
+
+    return map_tree(value, tree, is_leaf=lambda x: isinstance(x, CustomVJPPrimal))
 
 
 class Call:
@@ -302,7 +333,8 @@ class custom_vjp:
         arguments that are not differentiated in their places, `bwd` takes them first.
 
         With symbolic_zeros the leaves of the differentiated arguments of `fwd` are CustomVJPPrimal
-        objects, and cotangents that are zero are SymbolicZero objects for `bwd`.
+        objects, and cotangents that are zero are SymbolicZero objects for `bwd`. optimize_remat is
+        accepted for JAX's sake: under `checkpoint` what `fwd` computes for nobody is left out.
         """
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
 

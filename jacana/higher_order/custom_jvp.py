@@ -16,6 +16,7 @@ from jacana.higher_order.custom_rule import (
     batched_function,
     batched_program,
     run,
+    run_under,
     staged,
 )
 from jacana.transforms.batch import BatchTrace
@@ -38,6 +39,12 @@ class CustomJVP:
 
     def differentiate(self, primals: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any]]:
         return apply_rule(self.rule, primals, tangents, self.symbolic_zeros)
+
+    def run_batch(
+        self, trace: BatchTrace, values: list[Any], axes: list[int | None]
+    ) -> tuple[list[Any], list[int | None]]:
+        outs = run_under(trace.parent, self.batched(trace.size, axes, trace.axis_name), values)
+        return outs, [0] * len(outs)
 
     def batched(self, size: int, axes: Sequence[int | None], name: Any) -> "CustomJVP":
         function = batched_function(self.function, size, axes, name)

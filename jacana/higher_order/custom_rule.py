@@ -41,8 +41,10 @@ class CustomFunction(Protocol):
     def differentiate(self, primals: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any]]:
         """Outputs and their tangents (None: zero), by the rule."""
 
-    def batched(self, size: int, axes: Sequence[int | None], name: Any) -> "CustomFunction":
-        """The same over one more axis, which is the first of every output."""
+    def run_batch(
+        self, trace: BatchTrace, values: list[Any], axes: list[int | None]
+    ) -> tuple[list[Any], list[int | None]]:
+        """Outputs for values with batch axes, and theirs, under the trace's parent."""
 
     def record(self, trace: JaxprTrace, args: Sequence[Any]) -> list[Any]:
         """The outputs of an equation for it."""
@@ -50,23 +52,25 @@ class CustomFunction(Protocol):
 
 def run(custom: CustomFunction, args: Sequence[Any]) -> list[Any]:
     """The outputs under the current trace."""
-    return _run(current(), custom, args)
+    return run_under(current(), custom, args)
 
 
-def _run(trace: Trace, custom: CustomFunction, args: Sequence[Any]) -> list[Any]:
+def run_under(trace: Trace, custom: CustomFunction, args: Sequence[Any]) -> list[Any]:
     mine = any(isinstance(x, Tracer) and x._trace is trace for x in args)
     if isinstance(trace, JVPTrace):
-        return trace.call(custom.differentiate, args) if mine else _run(trace.parent, custom, args)
+        if not mine:
+            return run_under(trace.parent, custom, args)
+        return trace.call(custom.differentiate, args)
     if isinstance(trace, BatchTrace):
         if not mine and trace.axis_name is None:
-            return _run(trace.parent, custom, args)
-        values, axes = trace.split(args)
-        batched = custom.batched(trace.size, axes, trace.axis_name)
-        return [BatchTracer(trace, o, 0) for o in _run(trace.parent, batched, values)]
+            return run_under(trace.parent, custom, args)
+        outs, out_axes = custom.run_batch(trace, *trace.split(args))
+        pairs = zip(outs, out_axes, strict=True)
+        return [o if a is None else BatchTracer(trace, o, a) for o, a in pairs]
     if isinstance(trace, Tape | EagerTape) and not mine:
-        return _run(trace.parent, custom, args)
+        return run_under(trace.parent, custom, args)
     if isinstance(trace, ConcreteTrace):
-        return _run(trace.receiver(args), custom, args)
+        return run_under(trace.receiver(args), custom, args)
     with set_current(trace):
         # On a tape the function is applied to tangents, which it is linear in: it runs as it is.
         if isinstance(trace, JaxprTrace) and not isinstance(trace, Tape):

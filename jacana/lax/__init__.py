@@ -303,6 +303,7 @@ from jacana.lax.reductions import (
     reduce_sum as reduce_sum,
     reduce_xor as reduce_xor,
 )
+from jacana.lax.root import custom_root as custom_root
 from jacana.lax.shape import (
     broadcast as broadcast,
     broadcast_in_dim as broadcast_in_dim,
