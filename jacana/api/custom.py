@@ -48,13 +48,13 @@ class SymbolicZero:
 
 
 def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
-    """The zero tangent of a value: an array, or a SymbolicZero if asked.
+    """The zero tangent of each value of a tree: arrays, or SymbolicZero objects if asked.
 
-    >>> zero_from_primal(2.0).item()
+    >>> zero_from_primal({"a": 2.0})["a"].item()
     0.0
     """
-    zero = SymbolicZero.from_primal_value(val)
-    return zero if symbolic_zeros else zero.instantiate()
+    zeros = tree.map(SymbolicZero.from_primal_value, val)
+    return zeros if symbolic_zeros else tree.map(lambda zero: zero.instantiate(), zeros)
 
 
 class CustomVJPPrimal:

@@ -27,7 +27,6 @@ ELSEWHERE = {
     "jax.typing": "jacana.compat.typing",
     "jax.errors": "jacana.core.errors",
     "jax.dtypes": "jacana.compat.dtypes",
-    "jax.custom_derivatives": "jacana.compat.custom_derivatives",
     "jax.api_util": "jacana.compat.api_util",
     # Names of JAX's inside that well-known libraries import all the same.
     "jax._src": "jacana.compat.internals",

@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from jacana.core.avals import ShapedArray
+from jacana.core.errors import JaxprTypeError
 from jacana.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var, subjaxprs
 from jacana.core.show import Names, equation_text
 from jacana.core.values import aval_of
 
 # Equations shown before and after the faulty one.
 SHOWN = 10
-
-
-class JaxprTypeError(TypeError):
-    """A jaxpr is not well formed: a fault of the pass or rule that made it."""
 
 
 def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:

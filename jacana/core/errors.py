@@ -20,6 +20,14 @@ class JaxRuntimeError(RuntimeError):
     """A compiled program failed."""
 
 
+class JaxprTypeError(TypeError):
+    """A jaxpr is not well formed: a fault of the pass or rule that made it."""
+
+
+class InconclusiveDimensionOperation(Exception):
+    """A question about a symbolic dimension has not one answer for all its values."""
+
+
 def describe(tracer: "Tracer") -> str:
     """The traced value: its type, the arguments it comes from, the user's line that made it."""
     source = tracer.origin()

@@ -26,6 +26,11 @@ class Trace:
     def __init__(self) -> None:
         self.alive = True
 
+    @property
+    def main(self) -> "Trace":
+        """The trace: libraries compare it by JAX's older name for its identity."""
+        return self
+
     def process(self, primitive: "Primitive", args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """The primitive's output (a list where it has multiple results)."""
         raise NotImplementedError

@@ -61,12 +61,7 @@ class Call(Primitive):
         return outs[:n], record
 
     def transpose(self, cts: list[Any], *operands: Any, name: str, jaxpr: ClosedJaxpr) -> list[Any]:
-        linear = tuple(isinstance(x, Linear) for x in operands)
-        nonzero = tuple(ct is not None for ct in cts)
-        program, found = transpose_program(jaxpr.jaxpr, linear, nonzero)
-        known = [x for x, is_linear in zip(operands, linear, strict=True) if not is_linear]
-        outs = iter(bind_jit(program, name, [*known, *[ct for ct in cts if ct is not None]]))
-        return [next(outs) if f else None for f in found]
+        return transpose_call(jaxpr.jaxpr, name, cts, operands)
 
     def batch(self, *args: Any, **params: Any) -> Any:
         raise AssertionError("batch_rule is used")
@@ -84,6 +79,18 @@ class Call(Primitive):
 
 
 jit_primitive = Call()
+
+
+def transpose_call(
+    jaxpr: Jaxpr, name: str, cts: Sequence[Any], operands: Sequence[Any]
+) -> list[Any]:
+    """The cotangents of the Linear operands of a called program that captures nothing."""
+    linear = tuple(isinstance(x, Linear) for x in operands)
+    nonzero = tuple(ct is not None for ct in cts)
+    program, found = transpose_program(jaxpr, linear, nonzero)
+    known = [x for x, is_linear in zip(operands, linear, strict=True) if not is_linear]
+    outs = iter(bind_jit(program, name, [*known, *[ct for ct in cts if ct is not None]]))
+    return [next(outs) if f else None for f in found]
 
 
 def bind_jit(jaxpr: ClosedJaxpr, name: str, args: Sequence[Any]) -> list[Any]:

@@ -10,6 +10,7 @@ from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.primitive import Inapplicable, Primitive
 from jacana.core.stage import JaxprTrace
 from jacana.core.values import aval_of
+from jacana.higher_order.call import transpose_call
 from jacana.higher_order.custom_rule import (
     Flat,
     Named,
@@ -127,8 +128,13 @@ class CustomJVPCall(Primitive):
         return evaluate_reference(call_jaxpr, *xs)
 
     jvp = Inapplicable("jvp_rule calls the function's own rule")
-    transpose = Inapplicable("it is differentiated by its own rule, which leaves no call of it")
     batch = Inapplicable("batch_rule batches the function and its rule")
+
+    def transpose(
+        self, cts: list[Any], *operands: Any, call_jaxpr: ClosedJaxpr, name: str, **_: Any
+    ) -> list[Any]:
+        # Where the function is part of a linear one, it is linear itself.
+        return transpose_call(call_jaxpr.jaxpr, name, cts, operands)
 
     def callee(self, params: dict[str, Any]) -> Jaxpr:
         return params["call_jaxpr"].jaxpr  # type: ignore[no-any-return]

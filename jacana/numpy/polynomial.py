@@ -30,8 +30,9 @@ def _vectors(name: str, *values: Any) -> list[Any]:
 
 
 def _element(x: Any, k: int) -> Any:
-    row = ops.slice(x, start_indices=(k,), limit_indices=(k + 1,), strides=None)
-    return ops.reshape(row, new_sizes=())
+    start = (k,) + (0,) * (x.ndim - 1)
+    row = ops.slice(x, start_indices=start, limit_indices=(k + 1, *x.shape[1:]), strides=None)
+    return ops.reshape(row, new_sizes=x.shape[1:])
 
 
 def _tail(x: Any, k: int) -> Any:
@@ -41,15 +42,18 @@ def _tail(x: Any, k: int) -> Any:
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     """p[0] x**(n-1) + ... + p[n-1], by Horner's rule.
 
+    Further axes of p are broadcast with those of x: a polynomial for each element.
+
     >>> jnp.polyval(jnp.array([1.0, 0.0, 2.0]), 3.0)
     Array(11., dtype=float32)
     """
     coefficients, at = promote_dtypes(as_array("polyval", p), x)
     coefficients = as_array("polyval", coefficients)
     at = as_array("polyval", at)
-    total = broadcast_to(literal(0, at), at.shape)
-    if coefficients.ndim != 1:
-        raise ValueError(f"polyval needs a vector of coefficients, got {coefficients.aval}.")
+    if coefficients.ndim == 0:
+        raise ValueError(f"polyval needs coefficients along an axis, got {coefficients.aval}.")
+    shape = np.broadcast_shapes(coefficients.shape[1:], at.shape)
+    total = broadcast_to(literal(0, at), shape)
     for k in range(coefficients.shape[0]):
         total = add(multiply(total, at), _element(coefficients, k))
     return total

@@ -5,7 +5,8 @@ import pytest
 
 import jacana
 from jacana import grad, jit, jvp, numpy as jnp, vjp, vmap
-from jacana.api.custom import CustomVJPPrimal, SymbolicZero
+from jacana.api.custom import CustomVJPPrimal, SymbolicZero, zero_from_primal
+
 
 ONES = jnp.ones(3)
 
@@ -198,3 +199,21 @@ def test_symbolic_zeros_of_custom_vjp(wrap):
     gradient = grad(lambda x: jnp.sum(wrap(lambda x: f(x, 5.0)[0])(x)))(x)
     np.testing.assert_array_equal(gradient, jnp.full_like(x, 10.0))
     assert seen == [(True, False)]
+
+
+def test_functions_with_rules_are_transposed_where_they_are_linear():
+    @jacana.custom_jvp
+    def double(x):
+        return 2.0 * x
+
+    double.defjvp(lambda p, t: (double(*p), double(*t)))
+    transposed = jacana.linear_transpose(lambda x: 3.0 * double(x), 1.0)
+    assert transposed(1.0) == (6.0,)
+    assert grad(jit(double))(1.0) == 2.0
+
+
+def test_zeros_of_trees():
+    zeros = zero_from_primal({"a": 1.0, "n": 1}, symbolic_zeros=True)
+    assert zeros["a"].dtype == np.float32
+    assert zeros["n"].dtype == jacana.float0
+    assert zero_from_primal((2.0,)) == (0.0,)

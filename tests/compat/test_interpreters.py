@@ -9,8 +9,10 @@ import pytest
 import jacana
 import jacana.numpy as jnp
 from jacana import compat, lax
+from jacana.compat import api_util
 from jacana.compat.extend import core, linear_util
 from jacana.compat.internals.sequences import safe_map, split_list, unzip2
+from jacana.compat.interpreters import partial_eval
 
 
 def eval_jaxpr(jaxpr, consts, *args):
@@ -126,3 +128,29 @@ def test_where_modules_are(name, target):
     assert compat.jacana_name(name) == target
     if target is not None:
         assert importlib.import_module(target) is sys.modules[target]
+
+
+def test_partial_evaluation():
+    def f(x, y):
+        return [jnp.sin(x), x * y]
+
+    pvals = [
+        partial_eval.PartialVal.known(jnp.float32(0.0)),
+        partial_eval.PartialVal.unknown(core.ShapedArray((), np.float32)),
+    ]
+    jaxpr, outs, consts = partial_eval.trace_to_jaxpr_nounits(linear_util.wrap_init(f), pvals)
+    assert [o.is_known() for o in outs] == [True, False]
+    assert outs[0].get_known() == 0.0
+    assert [e.primitive for e in jaxpr.eqns] == [lax.mul_p]
+    assert core.eval_jaxpr(jaxpr, consts, 3.0) == [0.0]
+
+
+def test_flat_functions():
+    in_tree = jacana.tree.structure((([0],), {"y": 0}))
+    wrapped = linear_util.wrap_init(lambda x, *, y: {"s": x[0] + y})
+    flat, out_tree = api_util.flatten_fun(wrapped, in_tree)
+    assert flat.call_wrapped(1.0, 2.0) == [3.0]
+    assert out_tree() == jacana.tree.structure({"s": 0})
+    assert api_util.shaped_abstractify(1.0).shape == ()
+    with pytest.raises(ValueError, match="cannot intersect"):
+        api_util.rebase_donate_argnums((1,), (1,))

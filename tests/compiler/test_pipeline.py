@@ -5,7 +5,7 @@ import pytest
 from jacana import make_jaxpr, ops
 from jacana.compiler import pipeline
 from jacana.core import config
-from jacana.core.check import JaxprTypeError
+from jacana.core.errors import JaxprTypeError
 from jacana.core.jaxpr import Jaxpr
 
 

@@ -5,7 +5,8 @@ import pytest
 import jacana
 from jacana import make_jaxpr, numpy as jnp, ops
 from jacana.core.avals import ShapedArray
-from jacana.core.check import JaxprTypeError, check_jaxpr
+from jacana.core.check import check_jaxpr
+from jacana.core.errors import JaxprTypeError
 from jacana.core.jaxpr import Jaxpr, JaxprEqn, Var
 
 

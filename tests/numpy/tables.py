@@ -325,6 +325,7 @@ STATISTICS = {
         V, np.float32([0.5, 1.0, 1.5]), np.float32([3, 1, 5]), period=2.0
     ),
     "polyval": lambda xp: xp.polyval(V, M),
+    "polyval of polynomials": lambda xp: xp.polyval(M, V[: M.shape[1]]),
     "polyadd": lambda xp: xp.polyadd(V, W[:2]),
     "polysub": lambda xp: xp.polysub(V[:2], W),
     "polymul": lambda xp: xp.polymul(V, W[:3]),

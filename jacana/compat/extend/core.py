@@ -8,7 +8,11 @@ import numpy as np
 from jacana.api.scopes import ensure_compile_time_eval as ensure_compile_time_eval
 from jacana.compat.extend import primitives as primitives
 from jacana.core.avals import ShapedArray as ShapedArray
-from jacana.core.check import JaxprTypeError as JaxprTypeError, check_jaxpr as check_jaxpr
+from jacana.core.check import check_jaxpr as check_jaxpr
+from jacana.core.errors import (
+    InconclusiveDimensionOperation as InconclusiveDimensionOperation,
+    JaxprTypeError as JaxprTypeError,
+)
 from jacana.core.evaluate import evaluate, evaluate_closed
 from jacana.core.jaxpr import (
     Atom as Atom,
