@@ -33,6 +33,7 @@ class Loops(Call):
 
     body: Callable[..., None]
     start: dict[int, "Tensor"]
+    work: float | None = None
 
 
 @record(eq=False, frozen=False)

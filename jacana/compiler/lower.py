@@ -84,8 +84,10 @@ class Builder:
         dtype: Any,
         element: Callable[..., Value],
         reads: Sequence[Tensor] = (),
+        cost: float | None = None,
     ) -> Tensor:
-        return Tensor(self.context, shape, dtype, "compute", reads, element, self._cost + 2)
+        cost = self._cost + 2 if cost is None else cost
+        return Tensor(self.context, shape, dtype, "compute", reads, element, cost)
 
     def elementwise(
         self, f: Callable[..., Value], operands: Sequence[Tensor], dtype: Any
@@ -133,11 +135,12 @@ class Builder:
         inputs: Sequence[Tensor],
         body: Callable[[Writer, Sequence[Output], Sequence[Tensor]], None],
         start: dict[int, Tensor] | None = None,
+        work: float | None = None,
     ) -> list[Tensor]:
         stored = [x for x in inputs if not is_literal(x)]
         if len(stored) < len(inputs):
             body = given_literals(body, inputs)
-        return self._command(Loops(stored, self._results(outputs), body, start or {}))
+        return self._command(Loops(stored, self._results(outputs), body, start or {}, work))
 
     def library(
         self,

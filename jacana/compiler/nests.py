@@ -470,7 +470,9 @@ def write_loops(context: Context, call: Loops) -> KernelCommand:
     for s in writer.blocks[0].statements:
         if isinstance(s, ir.For) and s.grid:
             extent = extent_of(s.extent, writer)
-            work = 4.0 * max(group_size(t.shape) for t in (*call.outputs, *call.inputs))
+            work = call.work or 4.0 * max(
+                group_size(t.shape) for t in (*call.outputs, *call.inputs)
+            )
     return finish(kernel, writer, extent, work)
 
 

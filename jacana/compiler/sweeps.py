@@ -38,12 +38,14 @@ def breaks(graph: Graph, variable: Expr, extent: int) -> list[int]:
 
 
 def offset(e: Expr, variable: Expr) -> int | None:
-    """c for `variable + c`."""
-    if e is variable:
-        return 0
-    if e.op in ("add", "sub") and e.args[0] is variable and e.args[1].op == "const":
-        return int(e.args[1].data) if e.op == "add" else -int(e.args[1].data)
-    return None
+    """c for `variable + c`, which may be added in several steps."""
+    found = 0
+    while e is not variable:
+        if e.op not in ("add", "sub") or e.args[1].op != "const":
+            return None
+        found += int(e.args[1].data) if e.op == "add" else -int(e.args[1].data)
+        e = e.args[0]
+    return found
 
 
 def transposed_axis(graph: Graph, variables: list[Expr]) -> int | None:

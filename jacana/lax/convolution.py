@@ -13,7 +13,7 @@ from jacana.lax.operands import integers, operand as operand_of, requested_dtype
 from jacana.lax.shape import broadcast, reshape, rev
 from jacana.lax.windows import Padding, dilated, padtype_to_pads
 from jacana.ops import ConvDimensionNumbers
-from jacana.ops.convolution import Geometry, convolved_shape
+from jacana.ops.convolution_geometry import Geometry, convolved_shape
 
 DimensionNumbers = None | ConvDimensionNumbers | tuple[str, str, str] | tuple[Sequence[int], ...]
 

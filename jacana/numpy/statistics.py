@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from jacana import ops
 from jacana.core import config, dtypes
 from jacana.numpy.elementwise import divide, multiply, sqrt
@@ -167,14 +165,10 @@ def _sliding(x: Any, y: Any, mode: str) -> Any:
     before, after = {
         "full": (m - 1, m - 1), "same": (m // 2, m - 1 - m // 2), "valid": (0, 0)
     }[mode]  # fmt: skip
-    x = ops.pad(x, literal(0, x), padding_config=((before, after, 0),))
-    count = x.shape[0] - m + 1
-    place = np.arange(count, dtype=np.int32)[:, None] + np.arange(m, dtype=np.int32)[None, :]
-    numbers = ops.GatherDimensionNumbers(
-        offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,)
-    )
-    windows = ops.gather(
-        x, as_array("convolve", place[..., None]), dimension_numbers=numbers, slice_sizes=(1,),
-        mode=ops.GatherScatterMode.PROMISE_IN_BOUNDS,
+    line = ops.ConvDimensionNumbers((0, 1, 2), (0, 1, 2), (0, 1, 2))
+    made = ops.conv_general_dilated(
+        ops.reshape(x, new_sizes=(1, 1, x.shape[0])), ops.reshape(y, new_sizes=(1, 1, m)),
+        window_strides=(1,), padding=((before, after),), lhs_dilation=(1,), rhs_dilation=(1,),
+        dimension_numbers=line,
     )  # fmt: skip
-    return dot(windows, y)
+    return ops.reshape(made, new_sizes=made.shape[2:])

@@ -54,10 +54,8 @@ from jacana.ops.convert import (
     real as real,
     reduce_precision as reduce_precision,
 )
-from jacana.ops.convolution import (
-    ConvDimensionNumbers as ConvDimensionNumbers,
-    conv_general_dilated as conv_general_dilated,
-)
+from jacana.ops.convolution import conv_general_dilated as conv_general_dilated
+from jacana.ops.convolution_geometry import ConvDimensionNumbers as ConvDimensionNumbers
 from jacana.ops.cumulative import (
     cumlogsumexp as cumlogsumexp,
     cummax as cummax,

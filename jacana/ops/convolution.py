@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -11,53 +12,23 @@ from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.kernel.expr import Expr
 from jacana.ops.contraction import LIBRARY_DTYPES, LIBRARY_WORK, converted
+from jacana.ops.convolution_geometry import (
+    Axes,
+    ConvDimensionNumbers,
+    Geometry,
+    Groups,
+    convolved_shape,
+    geometry_of,
+    permuted,
+)
+from jacana.ops.direct_convolution import direct_convolution, is_direct, is_short
 from jacana.ops.families import Bilinear, is_linear, move_axis, spread_axis
-from jacana.ops.indexing import select_if
 from jacana.ops.lowering import Build, Index, Tensor, Value
 from jacana.ops.params import WithDefaults
 from jacana.ops.reduction import accumulation_dtype
-from jacana.ops.windows import Windows
 
 # All windows of an operand are copied out for the library if they are no more than this.
 LARGEST_PATCHES = 1 << 26
-
-Axes = tuple[int, ...]
-Padding = tuple[tuple[int, int], ...]
-
-
-class ConvDimensionNumbers(NamedTuple):
-    """Axes of lhs and output (batch, feature, *spatial) and rhs (out, in feature, *spatial)."""
-
-    lhs_spec: Axes
-    rhs_spec: Axes
-    out_spec: Axes
-
-
-class Geometry(NamedTuple):
-    """What a convolution does besides multiplying: the params but for the dimension numbers."""
-
-    strides: Axes
-    padding: Padding
-    lhs_dilation: Axes
-    rhs_dilation: Axes
-    feature_groups: int
-    batch_groups: int
-
-    def windows(self, window: Sequence[int]) -> Windows:
-        return Windows(
-            tuple(window), self.strides, self.padding, self.lhs_dilation, self.rhs_dilation
-        )
-
-
-def geometry_of(params: dict[str, Any]) -> Geometry:
-    return Geometry(
-        params["window_strides"], params["padding"], params["lhs_dilation"],
-        params["rhs_dilation"], params["feature_group_count"], params["batch_group_count"],
-    )  # fmt: skip
-
-
-def permuted(shape: Sequence[int], spec: Axes) -> Axes:
-    return tuple(shape[a] for a in spec)
 
 
 class ConvGeneralDilated(WithDefaults, Bilinear):
@@ -175,46 +146,15 @@ def _as(x: Any, dtype: Any) -> Any:
     return ops.convert_element_type(x, new_dtype=dtype, weak_type=False)
 
 
-class Groups:
-    """The sizes of a convolution taken apart into groups, each of features of its own."""
-
-    def __init__(self, x: Tensor, w: Tensor, numbers: ConvDimensionNumbers, geometry: Geometry):
-        self.x, self.w, self.numbers, self.geometry = x, w, numbers, geometry
-        self.count = max(geometry.feature_groups, geometry.batch_groups)
-        self.spatial = permuted(x.shape, numbers.lhs_spec[2:])
-        features, self.channels, *window = permuted(w.shape, numbers.rhs_spec)
-        self.window = tuple(window)
-        self.features = features // self.count
-        self.batch = x.shape[numbers.lhs_spec[0]] // geometry.batch_groups
-        self.windows = geometry.windows(window)
-        self.counts = self.windows.counts(self.spatial)
-
-    def read(
-        self, build: Build, group: Any, batch: Any, at: Sequence[Expr], channel: Any,
-        within: Sequence[Expr],
-    ) -> Any:  # fmt: skip
-        """The element of lhs under element `within` of window `at`; 0 outside."""
-        index, inside = self.windows.position(self.spatial, at, within)
-        if self.geometry.feature_groups > 1:
-            channel = group * self.channels + channel
-        if self.geometry.batch_groups > 1:
-            batch = group * self.batch + batch
-        axes = dict(zip(self.numbers.lhs_spec, [batch, channel, *index]))
-        value = self.x[[axes[a] for a in range(self.x.ndim)]]
-        return select_if(build, inside, value, build.const(0, self.x.dtype))
-
-    def patches_size(self) -> int:
-        """Elements of all windows together."""
-        sizes = (self.count, self.batch, *self.counts, self.channels, *self.window)
-        return math.prod(sizes)
-
-
 def lowered_convolution(
     build: Build, x: Tensor, w: Tensor, numbers: ConvDimensionNumbers, geometry: Geometry
 ) -> Tensor:
-    """By the library's matrix product where large, else fused; by shape and dtype alone."""
+    """Directly or by the library's matrix product where large, else fused; by shape and dtype."""
     groups = Groups(x, w, numbers, geometry)
     size = groups.patches_size()
+    if size * groups.features >= LIBRARY_WORK * groups.count and is_direct(groups):
+        make = fused_convolution if is_short(groups) else direct_convolution
+        return make(build, groups)
     if (
         x.dtype in LIBRARY_DTYPES
         and size * groups.features >= LIBRARY_WORK * groups.count
@@ -234,12 +174,8 @@ def generated_convolution(build: Build, groups: Groups) -> Tensor:
     def element(*i: Expr) -> Value:
         if is_empty:
             return build.const(0, x.dtype)
-        feature = i[numbers.out_spec[1]]
-        group = feature / groups.features if groups.count > 1 else 0
-        at = [i[a] for a in numbers.out_spec[2:]]
-        a = groups.read(build, group, i[numbers.out_spec[0]], at, i[rank], i[rank + 1 :])
-        of_w = dict(zip(numbers.rhs_spec, [feature, *i[rank:]]))
-        return a * w[[of_w[k] for k in range(w.ndim)]]  # type: ignore[no-any-return]
+        a, b = groups.factors(build, i[:rank], i[rank:])
+        return a * b  # type: ignore[no-any-return]
 
     def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Value]:
         return [a[0] + b[0]]
@@ -247,6 +183,22 @@ def generated_convolution(build: Build, groups: Groups) -> Tensor:
     products = build.compute([*shape, *depth], x.dtype, element, [x, w])
     axes = tuple(range(rank, rank + len(depth)))
     return build.reduce([products], axes, combine, [0])[0]
+
+
+def fused_convolution(build: Build, groups: Groups) -> Tensor:
+    """What direct_convolution computes, in whatever kernel reads it."""
+    x, w = groups.x, groups.w
+    shape = convolved_shape(x.shape, w.shape, groups.numbers, groups.geometry)
+    depth = (groups.channels, *groups.window)
+
+    def element(*i: Expr) -> Value:
+        total: Any = build.const(0, x.dtype)
+        for within in product(*map(range, depth)):
+            a, b = groups.factors(build, i, [build.index(k) for k in within])
+            total = total.graph.op("fma", b, a, total)
+        return total  # type: ignore[no-any-return]
+
+    return build.compute(shape, x.dtype, element, [x, w], cost=2.0 * math.prod(depth))
 
 
 def library_convolution(build: Build, groups: Groups) -> Tensor:
@@ -284,17 +236,6 @@ def library_convolution(build: Build, groups: Groups) -> Tensor:
 
     shape = convolved_shape(x.shape, w.shape, numbers, groups.geometry)
     return build.view(made, shape, index)
-
-
-def convolved_shape(
-    x_shape: Sequence[int], w_shape: Sequence[int], numbers: ConvDimensionNumbers,
-    geometry: Geometry,
-) -> Axes:  # fmt: skip
-    batch, _, *spatial = permuted(x_shape, numbers.lhs_spec)
-    features, _, *window = permuted(w_shape, numbers.rhs_spec)
-    counts = geometry.windows(window).counts(spatial)
-    made = (batch // geometry.batch_groups, features, *counts)
-    return tuple(made[numbers.out_spec.index(a)] for a in range(len(made)))
 
 
 def _convolve(x: np.ndarray, w: np.ndarray, geometry: Geometry) -> np.ndarray:

@@ -1,9 +1,10 @@
-"""Discrete Fourier transforms over the last axes, computed by SciPy's pocketfft on the host."""
+"""Discrete Fourier transforms over the last axes: kernels, or SciPy's pocketfft on the host."""
 
 import enum
 import os
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from jacana import ops
 from jacana.core import config, dtypes
 from jacana.core.avals import ShapedArray
 from jacana.ops.families import LinearMap, like, move_axis
+from jacana.ops.fourier import along, is_written_out, of_real, to_real
 from jacana.ops.lowering import Build, Tensor
 from jacana.ops.shape import zeros
 
@@ -118,11 +120,30 @@ class Fft(LinearMap):
         if 0 in out.shape or 0 in x.shape:
             made: Tensor = build.compose(lambda _: zeros(out.shape, out.dtype), x)
             return made
+        is_real = fft_type in (FftType.RFFT, FftType.IRFFT)
+        if is_written_out(x.shape, fft_lengths, is_real):
+            return written_out(build, x, fft_type, fft_lengths)
         function = partial(self.one, fft_type=fft_type, fft_lengths=fft_lengths)
         return build.host(function, [(out.shape, out.dtype)], [x])[0]
 
     def one(self, x: Any, **params: Any) -> list[Any]:
         return [self.reference(x, **params)]
+
+
+def written_out(build: Build, x: Tensor, kind: FftType, lengths: Sequence[int]) -> Tensor:
+    """The transform by kernels, one axis after the other."""
+    sign = 1 if kind in (FftType.IFFT, FftType.IRFFT) else -1
+    scale = 1 / prod(lengths) if sign > 0 else 1.0
+    if kind is FftType.RFFT:
+        x = of_real(build, x, lengths[-1])
+    others = lengths if kind in (FftType.FFT, FftType.IFFT) else lengths[:-1]
+    first = len(x.shape) - len(lengths)
+    for axis, n in enumerate(others):
+        is_last = kind is not FftType.IRFFT and axis == len(others) - 1
+        inner = prod(x.shape[first + axis + 1 :])
+        spec = (x.shape, x.dtype)
+        x = along(build, x, n, inner, sign, spec, scale=scale if is_last else 1.0)
+    return to_real(build, x, lengths[-1], scale) if kind is FftType.IRFFT else x
 
 
 SINGLE, DOUBLE = np.dtype(np.complex64), np.dtype(np.complex128)

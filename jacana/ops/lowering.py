@@ -64,11 +64,13 @@ class Build(Protocol):
         dtype: Any,
         element: Callable[..., Value],
         reads: Sequence[Tensor] = (),
+        cost: float | None = None,
     ) -> Tensor:
         """The tensor whose element at (i, j, ...) is element(i, j, ...).
 
         `reads` names the tensors that `element` indexes. Each must be read in bounds even where the
-        value is then not selected: clamp the index first.
+        value is then not selected: clamp the index first. `cost` is the number of operations, if
+        not a few.
         """
 
     def elementwise(
@@ -97,12 +99,13 @@ class Build(Protocol):
         inputs: Sequence[Tensor],
         body: Callable[[Writer, Sequence[Output], Sequence[Tensor]], None],
         start: dict[int, Tensor] | None = None,
+        work: float | None = None,
     ) -> list[Tensor]:
         """An imperative kernel of its own: body(writer, outs, ins) writes the loops.
 
         `start[k]` gives the contents that output k has at the beginning (of the same shape and
         dtype; updated in place where that tensor is not needed any more). Without it, the body must
-        store every element.
+        store every element. `work` says how many operations it takes, if not a few an element.
         """
 
     def library(

@@ -7,7 +7,6 @@ import jacana
 from jacana import grad, jit, jvp, numpy as jnp, vjp, vmap
 from jacana.api.custom import CustomVJPPrimal, SymbolicZero, zero_from_primal
 
-
 ONES = jnp.ones(3)
 
 

@@ -90,6 +90,14 @@ CONVOLUTIONS = (
     ((2, 6, 6, 7), (9, 2, 3, 3), FIRST, {"feature_group_count": 3}),
     ((6, 6, 6, 7), (9, 6, 3, 3), FIRST, {"batch_group_count": 3, "padding": ((1, 1), (0, 0))}),
     ((0, 3, 5), (4, 3, 2), LINE, {}),
+    # Computed directly: vectors along the last spatial axis, or along features; or fused.
+    ((2, 9, 4, 12), (34, 9, 1, 2), FIRST, {"batch_group_count": 2, "padding": ((0, 0), (0, 1))}),
+    (
+        (2, 2, 5, 25), (3, 2, 2, 9), FIRST,
+        {"window_strides": (2, 2), "padding": ((0, 1), (3, 3)), "rhs_dilation": (2, 1)},
+    ),
+    ((1, 5, 5, 8), (1, 2, 4, 34), LAST, {"feature_group_count": 2, "lhs_dilation": (1, 2)}),
+    ((1, 1, 16, 66), (1, 1, 3, 3), FIRST, {"padding": ((1, 1), (1, 1))}),
 )  # fmt: skip
 for x, w, numbers, given in CONVOLUTIONS:
     ones = (1,) * (len(x) - 2)

@@ -37,7 +37,7 @@ def load(e: Emitter, s: ir.Load) -> None:
         text = _permuted(e, s.memory, index)
     elif e.mask is not None or not isinstance(stride, int):
         text = _gather(e, s.memory, index)
-    elif stride == -1 or 2 <= stride <= SHUFFLED_STRIDE:
+    elif stride == -1 or 2 <= abs(stride) <= SHUFFLED_STRIDE:
         text = _strided(e, s.memory, index.text, stride)
     else:
         text = _gather(e, s.memory, index)
@@ -144,8 +144,10 @@ def _strided(e: Emitter, memory: ir.Memory, index: str, stride: int) -> str:
     """Elements index + lane * stride out of whole vectors between the first and the last one."""
     width = e.width
     if stride < 0:
-        first = e.let(f"add i64 {index}, {1 - width}")
-        return _shuffle(e, memory, _load(e, memory, first, width), "poison", range(width)[::-1])
+        first = e.let(f"add i64 {index}, {(width - 1) * stride}")
+        plain = stride == -1
+        text = _load(e, memory, first, width) if plain else _strided(e, memory, first, -stride)
+        return _shuffle(e, memory, text, "poison", range(width)[::-1])
     starts = [part * width for part in range(stride - 1)] + [(width - 1) * (stride - 1)]
     result = "poison"
     done = 0

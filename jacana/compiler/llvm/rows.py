@@ -39,8 +39,8 @@ def reads_along(e: Emitter, s: ir.Reduce) -> bool:
 def reads_rows(e: Emitter, s: ir.Reduce) -> bool:
     """Whether folding row by row saves gathers, and rows differ by what they read alone."""
     found = _loads(e, s)
-    by_rows = sum(k not in (0, 1) for k, _ in found)
-    by_lanes = sum(lane not in (0, 1) for _, lane in found)
+    by_rows = sum(k not in (-1, 0, 1) for k, _ in found)
+    by_lanes = sum(lane not in (-1, 0, 1) for _, lane in found)
     if by_rows >= by_lanes or not e.is_uniform([e.value(a) for a in s.init]):
         return False
     return not _varying(e, s.combine_body, s.combined, (*s.left, *s.right))
