@@ -14,6 +14,7 @@ from jacana.kernel.build import Writer
 from jacana.kernel.expr import Expr
 from jacana.kernel.math import cos, sin
 from jacana.kernel.math.complex import Complex
+from jacana.ops.indexing import flat_index
 from jacana.ops.lowering import Build, Output, Tensor
 
 # Longer axes, and fewer elements, are left to SciPy.
@@ -120,29 +121,24 @@ def _step(
 
 
 def _fetch_complex(x: Tensor, at: Expr) -> Complex:
-    value = x[_flat(x, at)]
+    value = x[flat_index(x.shape, at)]
     assert isinstance(value, Complex)
     return value
 
 
 def _fetch_pair(x: Tensor, at: Expr) -> Complex:
-    re, im = x[_flat(x, at * 2)], x[_flat(x, at * 2 + 1)]
+    re, im = x[flat_index(x.shape, at * 2)], x[flat_index(x.shape, at * 2 + 1)]
     assert isinstance(re, Expr) and isinstance(im, Expr)
     return Complex(re, im)
 
 
 def _put_complex(out: Output, at: Expr, value: Complex) -> None:
-    out.store(_flat(out, at), value)
+    out.store(flat_index(out.shape, at), value)
 
 
 def _put_pair(out: Output, at: Expr, value: Complex) -> None:
-    out.store(_flat(out, at * 2), value.re)
-    out.store(_flat(out, at * 2 + 1), value.im)
-
-
-def _flat(x: Tensor | Output, at: Expr) -> list[Expr]:
-    """The index of the element at a place in memory."""
-    return [at.graph.index(0)] * (len(x.shape) - 1) + [at]
+    out.store(flat_index(out.shape, at * 2), value.re)
+    out.store(flat_index(out.shape, at * 2 + 1), value.im)
 
 
 def roots(build: Build, n: int, shape: tuple[int, int], sign: int, dtype: Any) -> Tensor:

@@ -48,6 +48,11 @@ def join_index(build: Build, index: Index, shape: Sequence[int]) -> Expr:
     return at
 
 
+def flat_index(shape: Sequence[int], at: Expr) -> list[Expr]:
+    """An index of the element of a stored array at a place in its memory."""
+    return [at.graph.index(0)] * (len(shape) - 1) + [at]
+
+
 def split_index(at: Expr, shape: Sequence[int]) -> list[Expr]:
     """The index of the row-major position `at` in an array of the shape."""
     index: list[Expr] = []

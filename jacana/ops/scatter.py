@@ -29,7 +29,7 @@ from jacana.ops.gather import (
 from jacana.ops.indexing import conjunction, nested_loops
 from jacana.ops.lowering import Build, Output, Tensor, Value
 from jacana.ops.params import WithDefaults
-from jacana.ops.scatter_blocks import is_blocked, sums_in_blocks
+from jacana.ops.scatter_blocks import is_blocked, is_halved, sums_in_blocks, updated_in_halves
 from jacana.ops.scatter_layout import Layout, ScatterDimensionNumbers
 from jacana.ops.segments import products_of_others
 from jacana.ops.shape import full, zeros
@@ -167,6 +167,13 @@ class ScatterFamily(WithDefaults):
             return sums_in_blocks(
                 build, x, indices, updates, layout, checked, nothing,
                 lambda a, b: self.combine(build, _Known(a), b),
+            )  # fmt: skip
+
+        if not is_grid and is_halved(x.shape, updates.shape, among):
+            checked = mode is not GatherScatterMode.CLIP
+            return updated_in_halves(
+                build, x, indices, updates, layout, checked,
+                lambda out, at, value: function(_Element(out, at), value),
             )  # fmt: skip
 
         def body(writer: Writer, outs: Sequence[Output], ins: Sequence[Tensor]) -> None:

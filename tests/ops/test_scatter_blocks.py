@@ -1,4 +1,4 @@
-"""Sums of many updates in few elements, which are formed in blocks."""
+"""Scatters that threads share: sums formed in blocks, and arrays that are halved."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 import jacana
 import jacana.numpy as jnp
 from jacana.numpy.segments import segment_sum
-from jacana.ops.scatter_blocks import is_blocked
+from jacana.ops.scatter_blocks import is_blocked, is_halved
 
 COUNT = 150_001
 
@@ -66,3 +66,27 @@ def test_constant_updates_are_not_stored():
     np.testing.assert_array_equal(counts(indices), np.bincount(indices))
     big = jnp.zeros(COUNT).at[indices].add(1.0)
     np.testing.assert_array_equal(big[:50], np.bincount(indices))
+
+
+@pytest.mark.parametrize("shape", [(600_001,), (3, 200_000)])
+@pytest.mark.parametrize("mode", ["drop", "clip"])
+def test_halves_apply_updates_in_order(shape, mode, rng):
+    count = 300_001
+    assert is_halved(shape, (count,), (count,))
+    size = shape[-1]
+    # Many updates meet, on both sides of the middle.
+    indices = (size // 2 + rng.integers(-99, 99, count) * rng.choice([1, 3500], count)).astype("i4")
+    indices[::1000] = -1
+    values, x = rng.normal(size=count).astype("f4"), rng.normal(size=shape).astype("f4")
+    at = indices if len(shape) == 1 else (rng.integers(0, 3, count), indices)
+    kept = (indices < size) & (indices >= -size) if mode == "drop" else np.full(count, True)
+    places = np.clip(np.where(indices < 0, indices + size, indices), 0, size - 1)
+    where = places[kept] if len(shape) == 1 else (at[0][kept], places[kept])
+    for method, function in (("add", np.add), ("max", np.maximum), ("set", None)):
+        made = getattr(jnp.asarray(x).at[at], method)(values, mode=mode)
+        want = x.copy()
+        if function is None:
+            want[where] = values[kept]
+        else:
+            function.at(want, where, values[kept])
+        np.testing.assert_array_equal(made, want)

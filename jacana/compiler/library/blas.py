@@ -71,7 +71,13 @@ def panel_shape(m: int, n: int, k: int) -> tuple[int, int]:
     if m * n * k < _PANELLED:
         return rows, columns
     if m >= 256:
-        rows = min(_ROWS, -(-m // 128) * 64)
+        rows = _even_parts(m, _ROWS)
     elif n >= 512:
-        columns = min(columns, -(-n // 256) * 128)
+        columns = _even_parts(n, _COLUMNS)
     return rows, min(columns, _COLUMNS)
+
+
+def _even_parts(size: int, largest: int) -> int:
+    """The length of an even number of equal parts, none of them larger than `largest`."""
+    count = 2 * -(-size // (2 * largest))
+    return -(-size // (16 * count)) * 16
