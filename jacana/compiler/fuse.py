@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from jacana.compiler.commands import Call
 from jacana.compiler.tensors import Fold, Tensor
 from jacana.core.records import record
+from jacana.kernel import ir
 
 # In units of one vector operation an element: storing a value and reading it back once.
 STORE = 4.0
@@ -91,6 +92,7 @@ class Fusion:
                 self._visit_call_output(tensor, uses)
             elif tensor.kind != "stored":
                 self._visit(tensor, uses)
+        self._merge_split()
         return self._in_order()
 
     def _add_group(self, roots: list[Tensor], call: Call | None = None) -> Group:
@@ -163,13 +165,33 @@ class Fusion:
                 continue
             if self._reaches(first, other) or self._reaches(other, first):
                 continue
-            self.merged[other.id] = first.id
-            first.roots += other.roots
-            first.depends |= other.depends
-            first.inlined |= other.inlined
-            first.staged += other.staged
-            self.same_loop.update(zip(other.loops, first.loops, strict=True))
-            first.work += other.work
+            self._merge(first, other)
+
+    def _merge(self, first: Group, other: Group) -> None:
+        self.merged[other.id] = first.id
+        first.roots += other.roots
+        first.depends |= other.depends
+        first.inlined |= other.inlined
+        first.staged += other.staged
+        self.same_loop.update(zip(other.loops, first.loops, strict=True))
+        first.work += other.work
+
+    def _merge_split(self) -> None:
+        """Long reductions of the same elements sweep over them together."""
+        split = [g for g in self.groups if self.find(g.id) is g and all(map(is_split, g.roots))]
+        sharing: dict[int, list[Group]] = {}
+        for group in split if len(split) > 1 else []:
+            for uses in self.uses.values():
+                found = [self.find(u.group) for u in uses]
+                if group in found:
+                    sharing.setdefault(group.id, []).extend(g for g in found if g in split)
+        for group in split:
+            for other in sharing.get(group.id, []):
+                first, second = self.find(group.id), self.find(other.id)
+                same = elements_of(first.roots[0]) == elements_of(second.roots[0])
+                apart = not self._reaches(first, second) and not self._reaches(second, first)
+                if first is not second and same and apart:
+                    self._merge(first, second)
 
     def _reaches(self, start: Group, goal: Group) -> bool:
         todo, seen = [start.id], {start.id}
@@ -192,7 +214,7 @@ class Fusion:
         fold = tensor.fold
         if fold is not None:
             loose = any(not any(u.axes) for u in uses)
-            if loose and fold.extent >= PARALLEL_FOLD:
+            if loose and fold.extent >= PARALLEL_FOLD or is_split(tensor):
                 return False
         if any(len(self.find(u.group).inlined) > KERNEL_TENSORS for u in uses):
             return False
@@ -253,6 +275,8 @@ class Fusion:
             if not use.direct or group.domain != tensor.shape:
                 continue
             if any(self.find(u.group) is group and not u.direct for u in uses):
+                continue
+            if is_split(tensor) and not all(map(is_split, group.roots)):
                 continue
             others = [self.find(u.group) for u in self.uses.get(tensor.id, [])]
             if any(o is not group and self._reaches(group, o) for o in others):
@@ -322,6 +346,18 @@ class Fusion:
                 state[group.id] = 2
                 ordered.append(todo.pop())
         return ordered
+
+
+def is_split(tensor: Tensor) -> bool:
+    """Whether chunks of the reduction are worth a kernel of their own; by shape alone."""
+    fold = tensor.fold
+    return fold is not None and fold.extent >= 4 * ir.CHUNK and tensor.size <= 16
+
+
+def elements_of(reduction: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape that a reduction is of, and the axes that it takes away."""
+    assert reduction.fold is not None
+    return reduction.fold.operands[0].shape, reduction.fold.axes
 
 
 def fuse(

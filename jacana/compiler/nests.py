@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from jacana.compiler.commands import KernelCommand, Loops
-from jacana.compiler.fuse import Group
+from jacana.compiler.fuse import Group, is_split
 from jacana.compiler.sweeps import TILE, TILED_SIZE, breaks, transposed_axis
 from jacana.compiler.tensors import (
     Context,
@@ -78,13 +78,8 @@ def write_group(context: Context, group: Group) -> list[KernelCommand]:
     if any(0 in t.shape for t in group.roots):
         return []
     roots = list({t.id: t for t in group.roots}.values())
-    if all(t.fold is not None for t in roots) and is_split(roots):
-        folds = {id(t.fold): t.fold for t in roots if t.fold is not None}
-        return [
-            command
-            for fold in folds.values()
-            for command in write_split_fold(context, fold, [t for t in roots if t.fold is fold])
-        ]
+    if all(map(is_split, roots)):
+        return write_split_folds(context, roots)
     members = [context.tensors[i] for i in group.inlined]
     if group.staged:
         return [write_rows(context, roots, group)]
@@ -353,43 +348,60 @@ def divides(writer: Writer) -> bool:
 # --- long reductions: chunks in parallel, then one fold over their results ----------------------
 
 
-def is_split(roots: Sequence[Tensor]) -> bool:
-    """Whether the chunks of the reductions are worth a kernel of their own; by shape alone."""
-    return all(t.fold is not None and t.fold.extent >= 4 * ir.CHUNK and t.size <= 16 for t in roots)
-
-
-def write_split_fold(context: Context, fold: Fold, results: list[Tensor]) -> list[KernelCommand]:
+def write_split_folds(context: Context, results: list[Tensor]) -> list[KernelCommand]:
+    """One kernel for the chunks of all the reductions, and one each for what their chunks gave."""
+    folds = list({id(t.fold): t.fold for t in results if t.fold is not None}.values())
     size = results[0].size
-    chunks = -(-fold.extent // ir.CHUNK)
-    kept = [fold.operands[0].shape[i] for i in fold.kept]
-    partial = [Tensor(context, (size, chunks), x.dtype, "stored") for x in fold.operands]
-    for t in partial:
-        t.slot = context.add_slot(t)
-    return [
-        _write_chunks(context, fold, partial, kept, chunks),
-        _write_chunk_fold(context, fold, partial, results, kept, chunks),
+    chunks = -(-folds[0].extent // ir.CHUNK)
+    kept = [folds[0].operands[0].shape[i] for i in folds[0].kept]
+    partial = [
+        [Tensor(context, (size, chunks), x.dtype, "stored") for x in fold.operands]
+        for fold in folds
     ]
+    for t in (t for tensors in partial for t in tensors):
+        t.slot = context.add_slot(t)
+    made = [_write_chunks(context, folds, partial, kept, chunks)]
+    for fold, tensors in zip(folds, partial, strict=True):
+        own = [t for t in results if t.fold is fold]
+        made.append(_write_chunk_fold(context, fold, tensors, own, kept, chunks))
+    return made
 
 
 def _write_chunks(
-    context: Context, fold: Fold, partial: list[Tensor], kept: list[int], chunks: int
+    context: Context,
+    folds: list[Fold],
+    partial: list[list[Tensor]],
+    kept: list[int],
+    chunks: int,
 ) -> KernelCommand:
     kernel = KernelGraph(lambda t: t.slot is not None)
     writer, graph = Writer(kernel.graph), kernel.graph
     previous, context.kernel = context.kernel, kernel
-    size = partial[0].shape[0]
-    try:
-        with writer.loop(graph.index(size * chunks), "serial", grid=True) as i:
-            row, c = i / chunks, i % chunks
-            first = c * ir.CHUNK
-            count = graph.op("min", graph.index(ir.CHUNK), graph.index(fold.extent) - first)
+    size, extent = partial[0][0].shape[0], folds[0].extent
+    # Where the last axis is kept, columns stand side by side: memory is read in order.
+    columns = bool(kept) and folds[0].kept[-1] == len(folds[0].operands[0].shape) - 1
+
+    def fold_chunk(row: Expr, c: Expr) -> None:
+        first = c * ir.CHUNK
+        count = graph.op("min", graph.index(ir.CHUNK), graph.index(extent) - first)
+        for fold, tensors in zip(folds, partial, strict=True):
             values = kernel.write_fold(fold, tuple(split_index(row, kept)), (first, count))
-            for t, value in zip(partial, values, strict=True):
+            for t, value in zip(tensors, values, strict=True):
                 store(kernel, writer, t, (row, c), value)
+
+    shared = chunks if columns else size * chunks
+    try:
+        with writer.loop(graph.index(shared), "serial", grid=True) as i:
+            if columns:
+                with writer.loop(graph.index(size), "vector") as row:
+                    fold_chunk(row, i)
+            else:
+                fold_chunk(i / chunks, i % chunks)
     finally:
         context.kernel = previous
-    work = size * fold.extent * (2.0 + sum(x.total_cost for x in fold.operands))
-    return finish(kernel, writer, size * chunks, work)
+    operands = [x for fold in folds for x in fold.operands]
+    work = size * extent * (2.0 * len(folds) + sum(x.total_cost for x in operands))
+    return finish(kernel, writer, shared, work)
 
 
 def _write_chunk_fold(

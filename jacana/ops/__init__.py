@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from jacana.core.deferred import deferred
+from jacana.ops.arg_extremes import argmax as argmax, argmin as argmin
 from jacana.ops.arithmetic import (
     add as add,
     add_any as add_any,
@@ -122,8 +123,6 @@ from jacana.ops.random_variates import (
     random_poisson_rounds as random_poisson_rounds,
 )
 from jacana.ops.reduction import (
-    argmax as argmax,
-    argmin as argmin,
     reduce_and as reduce_and,
     reduce_max as reduce_max,
     reduce_min as reduce_min,

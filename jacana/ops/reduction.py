@@ -12,7 +12,6 @@ from jacana.core.dimensions import Dimensions, without_dimensions
 from jacana.ops.extremes import (
     greater_of,
     greatest,
-    is_before,
     least,
     lesser_of,
     reference_fold,
@@ -20,7 +19,6 @@ from jacana.ops.extremes import (
 from jacana.ops.families import (
     BITS,
     NUMERIC,
-    ORDERED,
     PLAIN,
     kinds_text,
     not_differentiable,
@@ -294,64 +292,6 @@ class ReduceXor(Bitwise):
         return a ^ b  # type: ignore[no-any-return]
 
 
-class ArgExtreme(Folding):
-    """The index of the first extreme element along one axis; the first nan wins."""
-
-    kinds = ORDERED
-    largest: ClassVar[bool]
-
-    jvp = not_differentiable
-    transpose = not_linear
-
-    def type_rule(self, x: ShapedArray, *, axes: Axes, index_dtype: Any) -> ShapedArray:
-        if len(axes) != 1:
-            raise ValueError(f"{self.name} needs exactly one axis, got axes={axes}.")
-        out = self.folded(x, axes)
-        if not dtypes.is_integer(index_dtype):
-            raise TypeError(f"{self.name} needs an integer index_dtype, got {index_dtype}.")
-        if x.shape[axes[0]] < 1:
-            raise ValueError(
-                f"attempt to get {self.name} of an empty sequence: axis {axes[0]} of {x} has "
-                f"extent 0."
-            )
-        return ShapedArray(out.shape, index_dtype)
-
-    def reference(self, x: Any, *, axes: Axes, index_dtype: Any) -> Any:
-        # NumPy's narrow dtypes have no argmax: float64 and int64 hold their values.
-        wide = np.asarray(x, np.float64) if dtypes.kind(x.dtype) == "float" else x
-        found = np.argmax(wide, axes[0]) if self.largest else np.argmin(wide, axes[0])
-        return np.asarray(found).astype(index_dtype)
-
-    def lower(self, build: Build, x: Tensor, *, axes: Axes, index_dtype: Any) -> Tensor:
-        axis = axes[0]
-        counting = dtypes.int32 if x.shape[axis] < 2**31 else dtypes.int64
-        position = build.compute(x.shape, counting, lambda *i: build.convert(i[axis], counting))
-
-        def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Value]:
-            # Lanes meet in any order, so the tie is broken by position.
-            wins = is_before(a[0], b[0], self.largest, a[1] < b[1])
-            return [build.select(wins, a[0], b[0]), build.select(wins, a[1], b[1])]
-
-        worst = least(x.dtype) if self.largest else greatest(x.dtype)
-        init = [worst, int(np.iinfo(counting).max)]
-        found = build.reduce([x, position], axes, combine, init)[1]
-        return build.elementwise(lambda v: build.convert(v, index_dtype), [found], index_dtype)
-
-
-class ArgMax(ArgExtreme):
-    """The index of the first maximum."""
-
-    name = "argmax"
-    largest = True
-
-
-class ArgMin(ArgExtreme):
-    """The index of the first minimum."""
-
-    name = "argmin"
-    largest = False
-
-
 reduce_sum = ReduceSum()
 reduce_prod = ReduceProd()
 reduce_max = ReduceMax()
@@ -359,5 +299,3 @@ reduce_min = ReduceMin()
 reduce_and = ReduceAnd()
 reduce_or = ReduceOr()
 reduce_xor = ReduceXor()
-argmax = ArgMax()
-argmin = ArgMin()

@@ -102,6 +102,21 @@ def test_sums_over_several_axes_read_memory_in_order(shape):
         assert "rem" not in show(command.kernel) and "index = div" not in show(command.kernel)
 
 
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda x: jnp.sqrt(jnp.mean(x * x)), (1 << 17,)),
+        (lambda x: jnp.mean(x, axis=0) + 1, (1 << 15, 10)),
+        (jnp.nanmax, (1 << 17,)),
+    ],
+)
+def test_threads_share_long_reductions_whatever_follows_them(function, shape):
+    """One kernel sweeps over the elements, by chunks; the others fold its few values."""
+    sweep, *rest = commands(function, np.ones(shape, np.float32))
+    assert sweep.grain and sweep.extent >= 4
+    assert all(not command.grain for command in rest)
+
+
 def test_kernels_do_not_depend_on_sizes():
     first = commands(softmax, np.ones((20, 30), "f4"))
     second = commands(softmax, np.ones((200, 31), "f4"))
