@@ -58,6 +58,7 @@ from jacana.api.placing import (
     make_array_from_callback as make_array_from_callback,
     make_array_from_single_device_arrays as make_array_from_single_device_arrays,
 )
+from jacana.api.pmap import pmap as pmap
 from jacana.api.scopes import (
     effects_barrier as effects_barrier,
     ensure_compile_time_eval as ensure_compile_time_eval,
@@ -77,6 +78,7 @@ from jacana.api.settings import (
     numpy_rank_promotion as numpy_rank_promotion,
     threefry_partitionable as threefry_partitionable,
 )
+from jacana.api.shard_map import shard_map as shard_map
 from jacana.api.vmap import vmap as vmap
 from jacana.core import errors as errors
 from jacana.core.deferred import deferred

@@ -32,7 +32,7 @@ from jacana.runtime.placement import (
     shardings_of,
 )
 from jacana.runtime.recorder import recorded
-from jacana.transforms.batch import named_axes
+from jacana.transforms.batch import is_checked, named_axes
 
 Ints = int | Iterable[int] | None
 Names = str | Iterable[str] | None
@@ -210,7 +210,7 @@ class Jitted(Front):
             if type(x) is not Array and not is_array_like(x):
                 self._reject(x, args, kwargs)
             avals.append(aval_of(x))
-        axes = () if is_eager() else tuple(named_axes())
+        axes = () if is_eager() else tuple([(*axis, is_checked(axis[0])) for axis in named_axes()])
         key = (static, in_tree, tuple(avals), config.current().traced, axes)
         return key, leaves, Arguments(in_tree, static, tuple(avals))
 

@@ -63,6 +63,8 @@ class Primitive:
 
     name: str
     multiple_results = False
+    # Whether its type rule says over which mesh axes results vary; others vary as operands do.
+    tells_variance: ClassVar[bool] = False
     # Whether un-jitted work on large arrays may be put off, to be fused with what follows.
     joins = False
 

@@ -14,11 +14,13 @@ from jacana.core.jaxpr import (
     Literal,
     Var,
     is_literal_value,
+    subjaxprs,
 )
 from jacana.core.primitive import Primitive
 from jacana.core.source import Source, user_source
 from jacana.core.trace import Trace, Tracer, current, set_current
 from jacana.core.values import aval_of
+from jacana.core.variance import joint, pvary
 
 
 class JaxprTracer(Tracer):
@@ -82,7 +84,11 @@ class JaxprTrace(Trace):
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         invars = [self.atom(a) for a in args]
-        out = primitive.type_rule(*[v.aval for v in invars], **params)
+        vma = joint([v.aval for v in invars])
+        if vma:
+            invars, out = self._process_varying(primitive, invars, params, vma)
+        else:
+            out = primitive.type_rule(*[v.aval for v in invars], **params)
         source = user_source()
         if primitive.multiple_results:
             outvars = [Var(aval) for aval in out]
@@ -91,6 +97,28 @@ class JaxprTrace(Trace):
         var = Var(out)
         self.eqns.append(JaxprEqn(invars, [var], primitive, params, source))
         return JaxprTracer(self, var, source)
+
+    def _process_varying(
+        self, primitive: Primitive, invars: list[Atom], params: dict[str, Any], vma: frozenset[Any]
+    ) -> tuple[list[Atom], Any]:
+        """Operands that vary alike, and types of results that do so too.
+
+        Programs that an operation holds say themselves where they vary, as do some collectives.
+        """
+        if primitive.tells_variance or any(True for _ in subjaxprs(params)):
+            return invars, primitive.type_rule(*[v.aval for v in invars], **params)
+        alike = [v if isinstance(v, Literal) else self._vary(v, vma) for v in invars]
+        out = primitive.type_rule(*[v.aval for v in alike], **params)
+        if primitive.multiple_results:
+            return alike, [aval.varying(vma) for aval in out]
+        return alike, out.varying(vma)
+
+    def _vary(self, atom: Atom, vma: frozenset[Any]) -> Atom:
+        for name in sorted(vma - atom.aval.vma, key=str):
+            made = Var(atom.aval.varying(atom.aval.vma | {name}))
+            self.eqns.append(JaxprEqn([atom], [made], pvary(), {"axis_name": name}, user_source()))
+            atom = made
+        return atom
 
     def arguments_behind(self, var: Var) -> str:
         """The user's names of the arguments that a variable depends on, as an insertion."""
@@ -113,6 +141,19 @@ class JaxprTrace(Trace):
         eqns = mark_dropped(self.eqns, outvars)
         self.alive = False
         return Jaxpr(self.constvars, self.invars, outvars, eqns, self.name), self.consts
+
+
+class BlockTrace(JaxprTrace):
+    """Records a body that runs on blocks of arrays; mesh axes are its named axes.
+
+    Where it is `checked`, types say over which of them values vary.
+    """
+
+    __slots__ = ("axes", "checked")
+
+    def __init__(self, name: str, axes: dict[Any, int], checked: bool):
+        super().__init__(name)
+        self.axes, self.checked = axes, checked
 
 
 def mark_dropped(eqns: list[JaxprEqn], outvars: Sequence[Atom]) -> list[JaxprEqn]:

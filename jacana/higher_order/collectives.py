@@ -1,7 +1,8 @@
-"""Operations between the examples of a batch: collectives over the named axis of a vmap.
+"""Operations between the examples of a batch: collectives over a named axis.
 
-Inside the vmap each example holds a value of its own; the batching rule of that vmap, which sees
-them all, does the work. `axis_name` is one name: several are composed of these (lax.parallel).
+The axis is that of a vmap, or of the mesh of a shard_map. Inside, each example (block) holds a
+value of its own; the batching rule, which sees them all, does the work. `axis_name` is one name:
+several are composed of these (lax.parallel).
 """
 
 from collections.abc import Sequence
@@ -13,11 +14,12 @@ from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.primitive import Inapplicable, Primitive
+from jacana.core.variance import vary
 from jacana.ops.families import LinearMap, move_axis, not_differentiable, spread_axis
 from jacana.ops.gather import GatherDimensionNumbers, GatherScatterMode
 from jacana.transforms.batch import BatchTrace
 
-between_examples = Inapplicable("it has a meaning only inside a vmap with its axis_name")
+between_examples = Inapplicable("its axis_name has to be that of a vmap, or of a mesh")
 
 
 class Collective(Primitive):
@@ -51,15 +53,44 @@ class Collective(Primitive):
         return self(move_axis(x, axis, 0), **self.with_front_axis(params)), 0
 
 
-class PSum(Collective, LinearMap):
+class PVary(Collective, LinearMap):
+    """The operand itself, which counts as different in each example from here on."""
+
+    name = "pvary"
+    tells_variance = True
+
+    def type_rule(self, x: ShapedArray, *, axis_name: Any) -> ShapedArray:
+        return x.varying(x.vma | {axis_name})
+
+    def transpose(self, ct: Any, x: Any, *, axis_name: Any) -> list[Any]:
+        return [psum(ct, axis_name=axis_name)]
+
+    def batch_rule(
+        self, trace: BatchTrace, values: list[Any], axes: list[int | None], params: dict[str, Any]
+    ) -> tuple[Any, int | None]:
+        if trace.axis_name == params["axis_name"]:
+            return values[0], axes[0]
+        return self(values[0], **params), axes[0]
+
+
+class Fold(Collective):
+    """Combines the values of all examples into one, which is the same for all of them."""
+
+    tells_variance = True
+
+    def type_rule(self, x: ShapedArray, *, axis_name: Any) -> ShapedArray:
+        return x.varying(x.vma - {axis_name})
+
+
+class PSum(Fold, LinearMap):
     """The sum over all examples."""
 
     name = "psum"
 
-    def type_rule(self, x: ShapedArray, *, axis_name: Any) -> ShapedArray:
-        return x
-
     def transpose(self, ct: Any, x: Any, *, axis_name: Any) -> list[Any]:
+        # Where types say what varies, the cotangent is one of the sum, the same for all examples.
+        if axis_name in x.aval.vma:
+            return [pvary(ct, axis_name=axis_name)]
         return [self(ct, axis_name=axis_name)]
 
     def across(self, x: Any, size: int, *, axis_name: Any) -> tuple[Any, None]:
@@ -69,14 +100,11 @@ class PSum(Collective, LinearMap):
         return {"axes": (params["axis_name"],), "axis_index_groups": None}
 
 
-class PExtremum(Collective):
+class PExtremum(Fold):
     """The largest (smallest) value of all examples, element by element."""
 
     transpose = Inapplicable("it is not linear; psum carries its derivative")
     fold: Primitive
-
-    def type_rule(self, x: ShapedArray, *, axis_name: Any) -> ShapedArray:
-        return x
 
     def jvp(self, i: int, t: Any, out: Any, x: Any, *, axis_name: Any) -> Any:
         # Examples that attain the extremum share it.
@@ -130,6 +158,7 @@ class AllGather(Collective, LinearMap):
         return x.update(shape=(*x.shape[:dimension], axis_size, *x.shape[dimension:]))
 
     def transpose(self, ct: Any, x: Any, *, dimension: int, axis_name: Any, **_: Any) -> list[Any]:
+        ct = vary(ct, x.aval.vma)
         return [reduce_scatter(ct, dimension=dimension, axis_name=axis_name)]
 
     def across(self, x: Any, size: int, *, dimension: int, **_: Any) -> tuple[Any, None]:
@@ -137,6 +166,27 @@ class AllGather(Collective, LinearMap):
 
     def with_front_axis(self, params: dict[str, Any]) -> dict[str, Any]:
         return {**params, "dimension": params["dimension"] + 1}
+
+
+class AllGatherInvariant(AllGather):
+    """Every example's value, along a new axis, as one value that is the same for all examples."""
+
+    name = "all_gather_invariant"
+    tells_variance = True
+
+    def type_rule(
+        self, x: ShapedArray, *, dimension: int, axis_size: int, **rest: Any
+    ) -> ShapedArray:
+        gathered = super().type_rule(x, dimension=dimension, axis_size=axis_size)
+        return gathered.varying(x.vma - {rest["axis_name"]})
+
+    def transpose(self, ct: Any, x: Any, *, dimension: int, axis_name: Any, **_: Any) -> list[Any]:
+        starts = [np.int32(0)] * len(np.shape(ct))
+        starts[dimension] = pvary(axis_index(axis_name=axis_name), axis_name=axis_name)
+        sizes = (*x.shape[:dimension], 1, *x.shape[dimension:])
+        return [ops.squeeze(
+            ops.dynamic_slice(ct, *starts, slice_sizes=sizes), dimensions=(dimension,)
+        )]  # fmt: skip
 
 
 class ReduceScatter(Collective, LinearMap):
@@ -148,7 +198,7 @@ class ReduceScatter(Collective, LinearMap):
         return x.update(shape=x.shape[:dimension] + x.shape[dimension + 1 :])
 
     def transpose(self, ct: Any, x: Any, *, dimension: int, axis_name: Any) -> list[Any]:
-        size = x.shape[dimension]
+        size, ct = x.shape[dimension], vary(ct, x.aval.vma)
         return [all_gather(ct, dimension=dimension, axis_size=size, axis_name=axis_name)]
 
     def across(self, x: Any, size: int, *, dimension: int, **_: Any) -> tuple[Any, int]:
@@ -169,7 +219,8 @@ class PPermute(Collective, LinearMap):
         return x
 
     def transpose(self, ct: Any, x: Any, *, perm: Any, axis_name: Any) -> list[Any]:
-        return [self(ct, perm=tuple([(j, i) for i, j in perm]), axis_name=axis_name)]
+        back = tuple([(j, i) for i, j in perm])
+        return [self(vary(ct, x.aval.vma), perm=back, axis_name=axis_name)]
 
     def across(self, x: Any, size: int, *, perm: Any, axis_name: Any) -> tuple[Any, int]:
         # An index out of bounds reads zeros.
@@ -204,7 +255,7 @@ class AllToAll(Collective, LinearMap):
         self, ct: Any, x: Any, *, split_axis: int, concat_axis: int, axis_name: Any
     ) -> list[Any]:
         back = {"split_axis": concat_axis, "concat_axis": split_axis}
-        return [self(ct, **back, axis_name=axis_name)]
+        return [self(vary(ct, x.aval.vma), **back, axis_name=axis_name)]
 
     def across(
         self, x: Any, size: int, *, split_axis: int, concat_axis: int, axis_name: Any
@@ -218,11 +269,13 @@ class AllToAll(Collective, LinearMap):
         return {**params, **moved}
 
 
+pvary = PVary()
 psum = PSum()
 pmax = PMax()
 pmin = PMin()
 axis_index = AxisIndex()
 all_gather = AllGather()
+all_gather_invariant = AllGatherInvariant()
 reduce_scatter = ReduceScatter()
 ppermute = PPermute()
 all_to_all = AllToAll()

@@ -12,6 +12,7 @@ from jacana.core.dimensions import Dimensions, replicated
 from jacana.core.evaluate import evaluate_closed, evaluate_reference
 from jacana.core.primitive import Inapplicable, Linear, Primitive
 from jacana.core.stage import stage_closed
+from jacana.core.variance import joint
 from jacana.higher_order.branches import (
     Branches,
     completed,
@@ -69,7 +70,9 @@ class Cond(Primitive):
                         f"the branches of cond must give equal types: branch 0 gives {a}, branch "
                         f"{k} gives {b}. Convert one, for example with astype."
                     )
-        return [a.update(shape=(*index.shape, *a.shape)) for a in joint_avals(branches)]
+        vma = joint([index, *[a for b in branches for a in b.out_avals]])
+        outs = [a.update(shape=(*index.shape, *a.shape)) for a in joint_avals(branches)]
+        return [a.varying(vma) for a in outs] if vma else outs
 
     def reference(self, index: Any, *xs: Any, branches: Branches) -> list[Any]:
         chosen = np.clip(index, 0, len(branches) - 1)

@@ -132,6 +132,7 @@ from jacana.lax.parallel import (
     axis_index as axis_index,
     axis_size as axis_size,
     pbroadcast as pbroadcast,
+    pcast as pcast,
     pmax as pmax,
     pmean as pmean,
     pmin as pmin,

@@ -15,6 +15,7 @@ from jacana.core.jaxpr import ClosedJaxpr
 from jacana.core.stage import stage
 from jacana.core.trace import Tracer
 from jacana.core.values import aval_of, is_array_like
+from jacana.core.variance import vary
 from jacana.higher_order.cond import cond as cond_primitive
 from jacana.higher_order.scan import scan as scan_primitive
 from jacana.higher_order.while_loop import while_loop as while_primitive
@@ -124,6 +125,11 @@ def _branch(index: Any, functions: Sequence[Callable[..., Any]], operands: Any, 
     check_branch_types(functions, [j.out_avals for j, _, _ in found], what)
     # Every branch takes what all of them captured.
     captured = [c for _, consts, _ in found for c in consts]
+    vma = aval_of(index).vma
+    if vma:
+        # What a block computes differs where the branch that it takes does.
+        captured, leaves = ([vary(x, vma) for x in xs] for xs in (captured, leaves))
+        avals = [aval_of(x) for x in leaves]
     branches, start = [], 0
     for jaxpr, consts, _ in found:
         branches.append(taking(jaxpr, captured, start, len(consts), avals))
@@ -135,12 +141,20 @@ def _branch(index: Any, functions: Sequence[Callable[..., Any]], operands: Any, 
 def check_branch_types(functions: Sequence[Any], avals: Sequence[Any], what: str) -> None:
     for k, other in enumerate(avals[1:], 1):
         for a, b in zip(avals[0], other, strict=True):
-            if (a.shape, a.dtype) != (b.shape, b.dtype):
+            if (a.shape, a.dtype, a.vma) != (b.shape, b.dtype, b.vma):
+                fix = "Convert one with astype." if a.vma == b.vma else VARY
                 raise TypeError(
                     f"lax.{what}: the branches' results must have equal types, but branch 0 "
                     f"({name_of(functions[0])}) gives {a.str_short()} where branch {k} "
-                    f"({name_of(functions[k])}) gives {b.str_short()}. Convert one with astype."
+                    f"({name_of(functions[k])}) gives {b.str_short()}. {fix}"
                 )
+
+
+# How values come to vary alike over the axes of a mesh.
+VARY = (
+    "The blocks of a shard_map differ in one and not in the other: apply jax.lax.pcast(..., "
+    "axis_names, to='varying') to the value that does not vary."
+)
 
 
 def taking(
@@ -148,14 +162,15 @@ def taking(
 ) -> ClosedJaxpr:
     """The branch as a program of everything captured and the operands."""
     from_core = jaxpr.jaxpr
-    if len(captured) == count:
-        return jaxpr
     total = len(captured)
+    wanted = [*[aval_of(c) for c in captured], *avals]
+    if wanted == jaxpr.in_avals:
+        return jaxpr
 
     def run(*args: Any) -> list[Any]:
         return evaluate(from_core, (), [*args[start : start + count], *args[total:]])
 
-    made, consts = stage(run, [*[aval_of(c) for c in captured], *avals], from_core.debug_name)
+    made, consts = stage(run, wanted, from_core.debug_name)
     return ClosedJaxpr(made, consts)
 
 
@@ -190,13 +205,15 @@ def check_carry(
     if len(before) != len(after):
         return
     for k, (a, b) in enumerate(zip(before, after, strict=True)):
-        if a.shape != b.shape or a.dtype != b.dtype:
+        if a.shape != b.shape or a.dtype != b.dtype or a.vma != b.vma:
+            fix = "Convert the initial value, or the result, with astype."
+            fix = fix if a.vma == b.vma else VARY
             paths = [tree.keystr(p) for p, _ in tree.flatten_with_path(carry)[0]]
             raise TypeError(
                 f"{what} body function carry input and carry output must have equal types, but "
                 f"they differ: the input carry component carry{paths[k]} has type {a.str_short()} "
                 f"but the corresponding output carry component has type {b.str_short()} (function "
-                f"{name_of(body)}). Convert the initial value, or the result, with astype."
+                f"{name_of(body)}). {fix}"
             )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import config, dtypes, tree
 from jacana.core.values import aval_of
+from jacana.core.variance import vary
 from jacana.higher_order import collectives
 from jacana.lax.operands import as_array
 from jacana.transforms import batch
@@ -57,10 +58,15 @@ def _each(
             rank = np.ndim(leaf)
             leaf = positional(leaf, axes=tuple(sorted(a % rank for a in axes)))
         for name in reversed(names):
-            leaf = primitive(leaf, axis_name=name)
+            leaf = primitive(_varying(leaf, name), axis_name=name)
         return leaf
 
     return tree.map(fold, x)
+
+
+def _varying(x: Any, name: Any) -> Any:
+    """x as a value that varies over an axis, where types say so."""
+    return vary(x, frozenset((name,))) if batch.is_checked(name) else x
 
 
 def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Any = None) -> Any:
@@ -113,7 +119,7 @@ def axis_index(axis_name: AxisName) -> Any:
     index: Any = None
     for name in _names(axis_name):
         size = np.int32(batch.axis_size(name))
-        here = collectives.axis_index(axis_name=name)
+        here = _varying(collectives.axis_index(axis_name=name), name)
         index = here if index is None else ops.add(ops.mul(index, size), here)
     return np.int32(0) if index is None else index
 
@@ -127,8 +133,16 @@ def all_gather(
     tiled: bool = False,
     to: str = "varying",
 ) -> Any:
-    """The values of all examples, stacked along a new axis or, tiled, joined along `axis`."""
+    """The values of all examples, stacked along a new axis or, tiled, joined along `axis`.
+
+    With to="invarying" the result counts as the same for all blocks of a shard_map.
+    """
     _no_groups("all_gather", axis_index_groups)
+    if to not in ("varying", "invarying"):
+        raise NotImplementedError(
+            f"all_gather(to={to!r}) is not there yet; there are 'varying' and 'invarying'."
+        )
+    gathered = collectives.all_gather if to == "varying" else collectives.all_gather_invariant
     names = _names(axis_name)
     total = axis_size(axis_name)
 
@@ -139,7 +153,9 @@ def all_gather(
         shape = np.shape(leaf)
         for name in reversed(names):
             size = batch.axis_size(name)
-            leaf = collectives.all_gather(leaf, dimension=dimension, axis_size=size, axis_name=name)
+            leaf = gathered(
+                _varying(leaf, name), dimension=dimension, axis_size=size, axis_name=name
+            )
         if tiled:
             kept = (*shape[:dimension], total * shape[dimension], *shape[dimension + 1 :])
         else:
@@ -174,6 +190,7 @@ def psum_scatter(
                 f"psum_scatter operand scatter dimension size {shape[d]} must match the size of "
                 f"the named axis, {size}."
             )
+        leaf = _varying(leaf, axis_name)
         return collectives.reduce_scatter(leaf, dimension=d, axis_name=axis_name)
 
     return tree.map(scatter, x)
@@ -199,10 +216,28 @@ def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> An
             )
     return tree.map(
         lambda leaf: collectives.ppermute(
-            as_array("ppermute", leaf), perm=pairs, axis_name=axis_name
+            _varying(as_array("ppermute", leaf), axis_name), perm=pairs, axis_name=axis_name
         ),
         x,
     )
+
+
+def pcast(x: Any, axis_name: AxisName, *, to: str) -> Any:
+    """x as a value that varies over mesh axes of a shard_map, although it is equal in all blocks.
+
+    NotImplementedError for anything but to="varying".
+    """
+    if to != "varying":
+        raise NotImplementedError(f"pcast(to={to!r}) is not there yet; there is 'varying'.")
+
+    def cast(leaf: Any) -> Any:
+        leaf = as_array("pcast", leaf)
+        for name in _names(axis_name):
+            batch.axis_size(name)
+            leaf = _varying(leaf, name)
+        return leaf
+
+    return tree.map(cast, x)
 
 
 def pshuffle(x: Any, axis_name: AxisName, perm: Sequence[int]) -> Any:
@@ -241,7 +276,7 @@ def all_to_all(
     size = batch.axis_size(axis_name)
 
     def exchange(leaf: Any) -> Any:
-        leaf = as_array("all_to_all", leaf)
+        leaf = _varying(as_array("all_to_all", leaf), axis_name)
         shape, rank = np.shape(leaf), np.ndim(leaf)
         split, concat = operator.index(split_axis) % rank, operator.index(concat_axis) % rank
         if not tiled:

@@ -47,7 +47,7 @@ def placed_run(jaxpr: Jaxpr, shardings: Shardings, name: str) -> Run:
 def result_shardings(jaxpr: Jaxpr, shardings: Shardings, name: str) -> Shardings:
     """The shardings of a program's results; ValueError where arguments are on other devices."""
     check_devices(jaxpr, shardings, name)
-    known = [s for s in (*shardings, first_constraint(jaxpr)) if s is not None]
+    known = [s for s in (first_constraint(jaxpr), *shardings) if s is not None]
     mesh = next((s.mesh for s in known if isinstance(s, NamedSharding)), None)
     if mesh is None:
         return (known[0] if known else None,) * len(jaxpr.outvars)

@@ -9,6 +9,7 @@ from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.primitive import Primitive
 from jacana.core.source import Source
+from jacana.core.stage import BlockTrace
 from jacana.core.trace import Trace, Tracer, base_trace, current, swap_current
 from jacana.core.values import aval_of
 from jacana.ops.families import move_axis, spread_axis
@@ -37,8 +38,7 @@ class BatchTracer(Tracer):
 
 def without_axis(aval: ShapedArray, axis: int) -> ShapedArray:
     """The aval of one example of a batch."""
-    shape = aval.shape[:axis] + aval.shape[axis + 1 :]
-    return ShapedArray(shape, aval.dtype, aval.weak_type)
+    return aval.update(shape=aval.shape[:axis] + aval.shape[axis + 1 :])
 
 
 class BatchTrace(Trace):
@@ -131,12 +131,26 @@ def to_axis(value: Any, axis: int | None, wanted: int | None, size: int) -> Any:
 
 
 def named_axes() -> Iterator[tuple[Any, int]]:
-    """Names and sizes of the vmapped axes that the current trace is inside of, innermost first."""
+    """Names and sizes of the axes that the current trace is inside of, innermost first."""
     trace: Trace | None = current()
     while trace is not None:
         if isinstance(trace, BatchTrace) and trace.axis_name is not None:
             yield trace.axis_name, trace.size
+        elif isinstance(trace, BlockTrace):
+            yield from trace.axes.items()
         trace = getattr(trace, "parent", None)
+
+
+def is_checked(name: Any) -> bool:
+    """Whether types say which values vary over a named axis."""
+    trace: Trace | None = current()
+    while trace is not None:
+        if isinstance(trace, BatchTrace) and trace.axis_name == name:
+            return False
+        if isinstance(trace, BlockTrace) and name in trace.axes:
+            return trace.checked
+        trace = getattr(trace, "parent", None)
+    return False
 
 
 def axis_size(name: Any) -> int:
@@ -146,7 +160,7 @@ def axis_size(name: Any) -> int:
             return size
     raise NameError(
         f"unbound axis name: {name}. The following axis names are available: "
-        f"{[n for n, _ in named_axes()]}. Give vmap the axis_name."
+        f"{[n for n, _ in named_axes()]}. Give vmap the axis_name, or shard_map a mesh that has it."
     )
 
 

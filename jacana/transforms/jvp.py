@@ -13,6 +13,7 @@ from jacana.core.primitive import Inapplicable, Primitive
 from jacana.core.source import Source
 from jacana.core.trace import Trace, Tracer, base_trace, current, swap_current
 from jacana.core.values import aval_of
+from jacana.core.variance import vary_like
 from jacana.ops.families import not_differentiable
 from jacana.ops.shape import zeros
 from jacana.transforms.derived import (
@@ -58,6 +59,12 @@ class JVPTrace(Trace):
         previous = swap_current(self.parent)
         try:
             out, out_tangents = self.apply(primitive, primals, tangents, params)
+            # A tangent varies wherever its value does.
+            if primitive.multiple_results:
+                pairs = zip(out_tangents, out, strict=True)
+                out_tangents = [t if t is None else vary_like(t, o) for t, o in pairs]
+            elif out_tangents is not None:
+                out_tangents = vary_like(out_tangents, out)
         finally:
             swap_current(previous)
         if primitive.multiple_results:
