@@ -10,6 +10,8 @@ function itself runs.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from jacana.api import known_calls, taped, templates
 from jacana.api.eager_arguments import (
     INDEX,
@@ -44,15 +46,20 @@ _ALL_STATIC = Roles((), STATIC)
 _NEEDS_VALUES = (JAXTypeError, JAXIndexError, UnknownArgumentError, MemoryError)
 
 
-def eager(function: Callable[..., Any], *roles: str, rest: str = STATIC) -> Any:
+def eager(
+    function: Callable[..., Any], *roles: str, rest: str = STATIC, only: type | None = None
+) -> Any:
     """The function, which native code calls once it knows the kinds of its arguments.
 
-    `roles` say what Python scalars are in each positional argument, `rest` in all others.
+    `roles` say what Python scalars are in each positional argument, `rest` in all others. With
+    `only`, native code knows calls whose first argument is of that type.
     """
     learner = Learner(function, Roles(roles, rest))
 
     def slow(*args: Any, **kwargs: Any) -> Any:
         trace = current()
+        if only is not None and not (args and type(args[0]) is only):
+            return function(*args, **kwargs)
         if type(trace) is JaxprTrace:
             first = len(trace.eqns)
             out = function(*args, **kwargs)
@@ -112,7 +119,10 @@ class Learner:
         recorded: Sequence[JaxprEqn] = (),
     ) -> None:
         """Note a call and what it gave; one that came again becomes one of the known calls."""
-        if calls is None or BaseTrace.evaluate is not dispatch.evaluate:
+        if calls is None:
+            return
+        # Checks of numbers look at each operation that runs.
+        if calls is not self.staged and BaseTrace.evaluate is not dispatch.evaluate:
             return
         try:
             # Programs have scalars as literals.
@@ -148,7 +158,9 @@ class Learner:
         jaxpr, consts, out_tree = traced_like(self._function, arguments, out)
         executable = executable_for(jaxpr)
         arrays = [to_array(c) for c in consts]
-        if not same_objects(executable.layout.results, [*arrays, *arguments.leaves], results):
+        # What comes from NumPy is an Array of its own.
+        leaves = [None if type(x) is np.ndarray else x for x in arguments.leaves]
+        if not same_objects(executable.layout.results, [*arrays, *leaves], results):
             return None
         result = known_calls.result_of(out_tree, executable.layout.results)
         return known_calls.make_call(

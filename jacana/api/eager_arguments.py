@@ -10,7 +10,7 @@ from jacana.core import config, dtypes, tree
 from jacana.core.avals import ShapedArray
 from jacana.core.jaxpr import Jaxpr
 from jacana.core.stage import JaxprTrace, JaxprTracer
-from jacana.core.trace import Tracer, set_current
+from jacana.core.trace import Tracer, current, set_current
 from jacana.core.values import aval_of
 from jacana.runtime.array import Array
 from jacana.runtime.calls import Due, InProgram, OnTape, due_of
@@ -29,6 +29,9 @@ class UnknownArgumentError(Exception):
     """Native code cannot tell an argument, or its value decides what the function does."""
 
 
+_ARRAYS = frozenset((Array, TapedTracer, JaxprTracer, np.ndarray))
+
+
 class Roles:
     """What Python scalars are in each positional argument, and in all others."""
 
@@ -45,7 +48,7 @@ class Roles:
     def is_leaf(self, place: int | str, value: Any) -> bool:
         """Whether a value in the argument of a number or name is given at each call."""
         kind = type(value)
-        if kind is Array or kind is TapedTracer or kind is JaxprTracer:
+        if kind in _ARRAYS:
             return True
         return self.of(place) != STATIC and kind in (int, float, bool)
 
@@ -75,6 +78,8 @@ class Arguments:
             return self._leaf(value, OnTape(value.aval), value.aval)
         if kind is JaxprTracer:
             return self._leaf(value, InProgram(value.aval), value.aval)
+        if kind is np.ndarray:
+            return self._numpy(value)
         if self.roles.is_leaf(place, value):
             return self._scalar(value, self.roles.of(place))
         if kind is tuple or kind is list:
@@ -97,6 +102,13 @@ class Arguments:
         if role != INDEX:
             self._scalars.add((role, aval.dtype))
         return self._leaf(value, due, aval)
+
+    def _numpy(self, value: np.ndarray) -> Any:
+        # Programs have arrays of NumPy's as their constants.
+        due = None if isinstance(current(), JaxprTrace) else due_of(value, aval_of(value))
+        if due is None:
+            raise UnknownArgumentError
+        return self._leaf(value, due, aval_of(value))
 
     def _leaf(self, value: Any, due: Due, aval: ShapedArray) -> Any:
         self.leaves.append(value)

@@ -7,8 +7,6 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from jacana.api import compile_log, known_calls
 from jacana.api.arguments import argument_names, check_jit_arguments
 from jacana.api.placing import JitShardings
@@ -132,7 +130,7 @@ class Jitted(Front):
         self._of_arrays: dict[Any, Entry] = {}
         # Calls that never come to `_call` again.
         self._calls = self._begin()
-        self._undonated = Undonated(self) if donate_argnums or donate_argnames else None
+        self._donates = bool(donate_argnums or donate_argnames)
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         """The result for arguments that native code knows no call for."""
@@ -145,17 +143,13 @@ class Jitted(Front):
                 return out[0] if entry.is_single else entry.out_tree.unflatten(out)
         if settings.disable_jit:
             return self._function(*args, **kwargs)
-        if self._is_plain and any(map(is_numbers, args)) and is_eager():
-            args = tuple([to_array(x) if is_numbers(x) else x for x in args])
-            return self(*args, **kwargs)
-        if self._undonated is not None and is_eager():
-            out = self._undonated(*args, **kwargs)
+        out = self._run(args, kwargs)
+        if self._donates and is_eager():
             self._donate(args, kwargs, out)
-            return out
-        return self._run(self._calls, args, kwargs)
+        return out
 
-    def _run(self, calls: Calls | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result, by whatever way there is; `calls` come to know the next one like this."""
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result, by whatever way there is; the next call like this may take a shorter one."""
         key, leaves, dynamic = self._key(args, kwargs)
         entry = self._entries.get(key)
         if entry is None or (entry.consts and entry.is_stale()):
@@ -168,28 +162,31 @@ class Jitted(Front):
                 out = entry.run_placed(arrays)
             else:
                 out = entry.run(arrays)
-                self._learn(calls, entry, args, kwargs, leaves)
+                self._learn(entry, args, kwargs, leaves, dynamic)
         else:
             out = entry.bind(leaves)
         return entry.out_tree.unflatten(out)
 
     def _learn(
         self,
-        calls: Calls | None,
         entry: Entry,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         leaves: list[Any],
+        dynamic: "Arguments",
     ) -> None:
         """Take the next call like this one a shorter way."""
-        plain = self._is_plain and self._undonated is None
+        plain = self._is_plain and not self._donates
         if plain and not kwargs and all(map(is_array, args)):
             traced = config.current().traced
             self._of_arrays[(traced, *[x.aval for x in args])] = entry
-        if calls is not None:
+        if self._calls is not None:
             numbers = {n % len(args) if n < 0 and args else n for n in self._static_argnums}
             static = (numbers, self._static_argnames)
-            entry.learn(calls, args, kwargs, leaves, static)
+            donated: Sequence[bool] = ()
+            if self._donates:
+                donated = dynamic.donated(self._donate_argnums, self._donate_argnames)
+            entry.learn(self._calls, args, kwargs, leaves, static, donated)
 
     def __repr__(self) -> str:
         return f"<PjitFunction of {self._function!r}>"
@@ -272,10 +269,8 @@ class Jitted(Front):
     def clear_cache(self) -> None:
         self._entries.clear()
         self._of_arrays.clear()
-        undonated = self._undonated.calls if self._undonated is not None else None
-        for calls in (self._calls, undonated):
-            if calls is not None:
-                calls.clear()
+        if self._calls is not None:
+            self._calls.clear()
 
     def _cache_size(self) -> int:
         return len(self._entries)
@@ -289,19 +284,6 @@ class Jitted(Front):
         for x in chosen if all(map(is_array, chosen)) else tree.leaves(chosen):
             if type(x) is Array and x.address not in kept:
                 x.delete()
-
-
-class Undonated(Front):
-    """A jitted function that gives arguments away, before it does: what it calculates."""
-
-    __slots__ = ("_jitted", "calls")
-
-    def __init__(self, jitted: Jitted):
-        self._jitted = jitted
-        self.calls = self._begin()
-
-    def _call(self, *args: Any, **kwargs: Any) -> Any:
-        return self._jitted._run(self.calls, args, kwargs)
 
 
 class Arguments:
@@ -403,11 +385,6 @@ def raise_bad_output(name: str, value: Any, out: Any) -> None:
 
 def is_array(x: Any) -> bool:
     return type(x) is Array
-
-
-def is_numbers(x: Any) -> bool:
-    """Whether x is a NumPy array of a dtype that arrays have, without a look at its values."""
-    return type(x) is np.ndarray and x.dtype.kind in "biufc"
 
 
 def short_repr(value: Any) -> str:

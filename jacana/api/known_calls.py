@@ -12,6 +12,7 @@ from jacana.runtime.calls import (
     FORM_TREE,
     Call,
     Due,
+    FromNumpy,
     Given,
     Layout,
     Recording,
@@ -35,8 +36,12 @@ def learn(
     kwargs: dict[str, Any],
     leaves: Sequence[Any],
     static: tuple[Collection[int], Collection[str]],
+    donated: Sequence[bool],
 ) -> None:
-    """Let calls of a jitted function with such arguments run natively, if native code can."""
+    """Let calls of a jitted function with such arguments run natively, if native code can.
+
+    Leaves that are donated are deleted, unless they are results.
+    """
     if config.is_overridden():
         return
     avals = executable.in_avals[len(consts) :]
@@ -49,7 +54,11 @@ def learn(
         return
     is_leaf: IsLeaf = lambda place, _: place not in static[type(place) is str]
     result = result_of(out_tree, executable.layout.results)
-    call = make_call(executable.layout, consts, result, args, kwargs, leaves, found, is_leaf)
+    results = set(executable.layout.results)
+    given_away = [i for i, is_so in enumerate(donated) if is_so and len(consts) + i not in results]
+    call = make_call(
+        executable.layout, consts, result, args, kwargs, leaves, found, is_leaf, given_away
+    )
     if call is not None:
         calls.add(call, key)
 
@@ -63,6 +72,7 @@ def make_call(
     leaves: Sequence[Any],
     dues: Sequence[Due],
     is_leaf: IsLeaf,
+    donated: Sequence[int] = (),
 ) -> Call | None:
     """The call for arguments whose leaves are given; None if only Python can tell or take them."""
     scalars = {len(consts) + i for i, due in enumerate(dues) if isinstance(due, int)}
@@ -72,6 +82,7 @@ def make_call(
         return None
     trees = None
     is_flat = not kwargs and len(args) == len(leaves)
+    is_flat = is_flat and not any(isinstance(due, FromNumpy) for due in dues)
     if not is_flat or any(x is not leaf for x, leaf in zip(args, leaves)):
         # Leaves are met in their own order.
         words = iter([word_of(due) for due in dues])
@@ -85,7 +96,7 @@ def make_call(
         places = {name: place for place, name in enumerate(kwargs)}
         names = tuple((name, places[name]) for name in sorted(kwargs))
         trees = Given(len(args), pattern, names)
-    return Call(layout, dues, consts, config.current(), result=result, trees=trees)
+    return Call(layout, dues, consts, config.current(), result, trees, donated)
 
 
 def result_of(out_tree: tree.PyTreeDef, numbers: Sequence[int]) -> Result:

@@ -36,6 +36,7 @@ class ShapedArray:
         "weak_type",
         "size",
         "is_differentiable",
+        "memory",
         "vma",
         "sharding",
         "plain",
@@ -47,6 +48,8 @@ class ShapedArray:
     size: int
     # Whether tangents of such a value are of its own dtype.
     is_differentiable: bool
+    # How the runtime tells native code of the elements in memory, once it did.
+    memory: bytes | None
     vma: frozenset[Any]
     sharding: Any
     plain: "ShapedArray"
@@ -68,6 +71,7 @@ class ShapedArray:
         made = object.__new__(cls)
         made.shape, made.dtype, made.weak_type = shape, dtype, bool(weak_type)
         made.size = math.prod(shape)
+        made.memory = None
         made.is_differentiable = dtypes.is_differentiable(dtype)
         made.vma, made.sharding, made.plain = _NOWHERE, None, made
         return cls._interned.setdefault((shape, dtype, made.weak_type), made)
@@ -79,6 +83,7 @@ class ShapedArray:
             made = object.__new__(ShapedArray)
             made.shape, made.dtype, made.weak_type = self.shape, self.dtype, self.weak_type
             made.size, made.is_differentiable = self.size, self.is_differentiable
+            made.memory = None
             made.vma, made.sharding, made.plain = vma, sharding, self.plain
             found = known.setdefault(key, made)
         return found

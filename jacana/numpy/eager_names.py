@@ -5,6 +5,8 @@ Within jnp, functions call each other as they are written; only what users see i
 
 from typing import Any
 
+import numpy as np
+
 from jacana.api.eager import INDEX, OPERAND, STATIC, eager
 
 # Scalars are operands, as arrays of rank 0 would be.
@@ -41,6 +43,8 @@ def replace(names: dict[str, Any]) -> None:
         _replace(names, name, ())
     for name, roles in PARTICULAR.items():
         _replace(names, name, roles)
+    for name in ("array", "asarray"):
+        names[name] = eager(names[name], only=np.ndarray)
 
 
 # Functions of two names stay one object.

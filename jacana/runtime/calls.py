@@ -10,6 +10,8 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from jacana.compiler.llvm import native
 from jacana.compiler.llvm.native_layout import (
     ANY_ARRAY,
@@ -32,7 +34,7 @@ from jacana.compiler.llvm.native_layout import (
 )
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
-from jacana.runtime import executor, native_array
+from jacana.runtime import executor, memory, native_array
 from jacana.runtime.array import Array
 from jacana.runtime.buffer import class_number
 from jacana.runtime.native_objects import MethodMaker, is_supported, keep_forever, write_word
@@ -40,7 +42,8 @@ from jacana.runtime.patterns import Pattern
 from jacana.transforms.eager_tape import TapeEntry
 
 __all__ = [
-    "ANY_ARRAY", "FORM_FINISHED", "FORM_LIST", "FORM_SINGLE", "FORM_TREE", "Call", "Due", "Given",
+    "ANY_ARRAY", "FORM_FINISHED", "FORM_LIST", "FORM_SINGLE", "FORM_TREE", "Call", "Due",
+    "FromNumpy", "Given",
     "InProgram", "Layout", "OnTape", "Recording", "Result", "check_arrays", "due_of", "word_of",
 ]  # fmt: skip
 
@@ -142,8 +145,10 @@ class Call:
         config: object = None,
         result: Result = _LIST,
         trees: Given | None = None,
+        donated: Sequence[int] = (),
     ) -> None:
-        kept = (layout, args, consts, config, result, trees)
+        places = (ctypes.c_int64 * (1 + len(donated)))(len(donated), *donated)
+        kept = (layout, args, consts, config, result, trees, places)
         given = layout.inputs + len(layout.outputs)
         head = [
             0, id(config) if config is not None else 0, len(consts), len(args), 0,
@@ -151,6 +156,7 @@ class Call:
             layout.program.address if layout.program is not None else 0,
             max(layout.slots, given + 1), layout.arena, class_number(layout.arena),
             int(layout.shared), result.form, result.word(), len(args), 0,
+            ctypes.addressof(places) if donated else 0,
         ]  # fmt: skip
         pairs: list[int] = []
         if trees is not None:
@@ -188,16 +194,23 @@ class InProgram(NamedTuple):
     mark: int = IN_PROGRAM
 
 
-# What an argument must be: an Array of an aval, a tracer of one, or a kind of scalar.
-Due = ShapedArray | OnTape | InProgram | int
+class FromNumpy(NamedTuple):
+    """An array of NumPy's that becomes an Array of an aval, by a copy or from a wider dtype."""
+
+    aval: ShapedArray
+    mark: int
+
+
+# What an argument must be: an Array of an aval, what becomes one, a tracer, or a kind of scalar.
+Due = ShapedArray | FromNumpy | OnTape | InProgram | int
 
 
 def word_of(due: Due) -> int:
     """The number by which native code knows what is due."""
     if isinstance(due, OnTape):
         return id(due.aval) + ON_TAPE
-    if isinstance(due, InProgram):
-        return id(due.aval) + IN_PROGRAM
+    if isinstance(due, InProgram | FromNumpy):
+        return id(due.aval) + due.mark
     return due if isinstance(due, int) else id(due)
 
 
@@ -205,6 +218,9 @@ def due_of(value: Any, aval: ShapedArray) -> Due | None:
     """What an argument like this one must be; None for what only Python code can take."""
     if type(value) is Array:
         return aval
+    if type(value) is np.ndarray:
+        mark = memory.numpy_mark(value, aval)
+        return None if mark is None else FromNumpy(aval, mark)
     return _SCALARS.get((type(value), aval.dtype))
 
 

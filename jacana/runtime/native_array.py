@@ -7,6 +7,8 @@ import functools
 import gc
 from typing import Any
 
+import numpy as np
+
 from jacana.compiler.llvm import native
 from jacana.compiler.llvm.native_layout import (
     ARRAY_ADDRESS,
@@ -14,9 +16,11 @@ from jacana.compiler.llvm.native_layout import (
     ARRAY_SIZE,
     ARRAY_WEAK,
 )
-from jacana.runtime import executor
+from jacana.core.avals import ShapedArray
+from jacana.runtime import executor, memory
 from jacana.runtime.buffer import allocator
 from jacana.runtime.native_objects import (
+    BF_GETBUFFER,
     PRESENT_OBJECT,
     TP_DEALLOC,
     TP_NEW,
@@ -27,6 +31,7 @@ from jacana.runtime.native_objects import (
     is_supported,
     keep_forever,
     make_object_type,
+    slot_offset,
     write_word,
 )
 
@@ -54,7 +59,11 @@ def adopt(kind: Any) -> Any:
             Member("address", WORD, ARRAY_ADDRESS),
             Member("__weaklistoffset__", WORD, ARRAY_WEAK),
         ],
-        {TP_DEALLOC: address("drop_array"), TP_NEW: address("construct_array")},
+        {
+            TP_DEALLOC: address("drop_array"),
+            TP_NEW: address("construct_array"),
+            BF_GETBUFFER: address("get_buffer"),
+        },
         [Getter(name, address("get_of_aval"), name) for name in _OF_AVAL],
     )
     write_word(address("array_type"), id(array_type))
@@ -99,7 +108,16 @@ def prepare() -> None:
         "name_address": "address",
         "array_usage": "Array is made of an aval and a buffer",
         "not_an_array": "the argument is not an Array",
+        "python_buffer_error": BufferError,
+        "buffer_refused": (
+            "an Array lends its memory to be read only, in row-major order, and only where the "
+            "buffer protocol has a format for its dtype: use np.asarray"
+        ),
+        "describe_memory": memory.describe_array,
     }
     keep_forever(*objects.values())
     for name, value in objects.items():
         write_word(native.runtime.address(name), id(value))
+    write_word(native.runtime.address("slot_memory"), slot_offset(ShapedArray, "memory"))
+    if memory.knows_numpy():
+        write_word(native.runtime.address("numpy_array"), id(np.ndarray))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 _METH_O = 0x0008
 _TP_DOC, _TP_MEMBERS, _TP_GETSET = 56, 72, 73
 # Numbers of the slots that a type may be given, from CPython's typeslots.h.
-TP_CALL, TP_DEALLOC, TP_DESCR_GET, TP_NEW = 50, 52, 54, 65
+BF_GETBUFFER, TP_CALL, TP_DEALLOC, TP_DESCR_GET, TP_NEW = 1, 50, 52, 54, 65
 _DEFAULT_FLAGS = 1 << 18
 NO_CONSTRUCTOR, BASE_TYPE, VECTORCALL, METHOD = 1 << 7, 1 << 10, 1 << 11, 1 << 17
 # Kinds of members: an object, or None where there is none; an object that is always there; a word.

@@ -12,6 +12,7 @@ from jacana.compiler.llvm.native_layout import (
     CALL_ARENA_CLASS,
     CALL_ARGS,
     CALL_CONSTS,
+    CALL_DONATED,
     CALL_FINISH,
     CALL_FORM,
     CALL_FRAME,
@@ -59,6 +60,7 @@ def define(module: Module, object_head: int) -> None:
     _define_hold(module, fields)
     _define_start(module)
     _define_results(module)
+    _define_drop_donated(module, fields)
     _define_perform(module)
 
 
@@ -271,6 +273,16 @@ def _define_results(module: Module) -> None:
         f.ret(done)
 
 
+def _define_drop_donated(module: Module, fields: Fields) -> None:
+    """Delete the Arrays that a call was given for good."""
+    with module.function("drop_donated", "void", "ptr", "ptr", inside=True) as (f, (places, args)):
+        with f.count(0, places.load("i64")) as i:
+            given = args.load("ptr", places.load("i64", i + 1))
+            with f.when(fields.is_array(f, given)):
+                f.call("void", "drop_owner", given)
+        f.ret()
+
+
 def _define_perform(module: Module) -> None:
     with module.function("perform", "ptr", "ptr", "ptr", inside=True) as (f, (call, args)):
         count = call.load("i64", CALL_OUTPUTS)
@@ -293,6 +305,9 @@ def _define_perform(module: Module) -> None:
         with f.when(found.eq(0)), f.when(f.call("ptr", "PyErr_Occurred").eq(0)):
             result.set(f.emit(f"inttoptr i64 {REFUSED} to ptr", "ptr"))
         f.call("void", "drop_all", outputs, count)
+        donated = call.load("ptr", CALL_DONATED)
+        with f.when(donated.ne(0)), f.when(found.ne(0)):
+            f.call("void", "drop_donated", donated, args)
         f.ret(result.value)
     _define_run_call(module)
 

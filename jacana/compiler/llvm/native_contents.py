@@ -15,6 +15,7 @@ from jacana.compiler.llvm import (
     native_guard,
     native_lapack,
     native_link,
+    native_numpy,
     native_pool,
     native_sort,
     native_spectral,
@@ -59,6 +60,7 @@ def define_runtime(module: Module, system: ThreadSystem) -> None:
     native_pool.define(module, object.__basicsize__, free_function())
     native_array.define(module, object.__basicsize__)
     native_calls.define(module, object.__basicsize__)
+    native_numpy.define(module, object.__basicsize__)
     native_trees.define(module, object.__basicsize__)
     native_fronts.define(module, object.__basicsize__)
     native_traces.define(module, object.__basicsize__)

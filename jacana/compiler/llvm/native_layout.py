@@ -20,15 +20,27 @@ SIZES = (1, 2, 4, 8, 16)
     ARRAY_AVAL, ARRAY_ADDRESS, ARRAY_OWNER, ARRAY_WEAK, ARRAY_PREVIOUS, ARRAY_NEXT, ARRAY_SIZE,
 ) = range(7)  # fmt: skip
 
+# Words of what native code knows of an aval's elements in memory: the format of the buffer protocol
+# (empty if it has none), how many axes there are, bytes of an element and of all, the size class of
+# those, NumPy's dtype, and a wider dtype that is converted on the way (or 0) with its kind and how
+# many numbers there are. Sizes of the axes follow, then strides.
+(
+    MEMORY_FORMAT, MEMORY_RANK, MEMORY_ITEM, MEMORY_BYTES, MEMORY_CLASS, MEMORY_DTYPE, MEMORY_WIDE,
+    MEMORY_KIND, MEMORY_COUNT, MEMORY_SHAPE,
+) = range(10)  # fmt: skip
+# Kinds of conversions from a wider dtype.
+NARROW_FLOAT, NARROW_INT = 1, 2
+
 # Words at the head of a call: what a program is given, and what becomes of its results. Then come
 # captured arrays, what each leaf of the arguments must be, names of keyword arguments with their
 # places, the outputs (aval, number of bytes, size class), and for each result its number among
-# captured arrays, leaves and outputs. Without a pattern, the arguments are the leaves.
+# captured arrays, leaves and outputs. Without a pattern, the arguments are the leaves. Where leaves
+# are donated, their number and their places are at the address `donated`.
 (
     CALL_NEXT, CALL_CONFIG, CALL_CONSTS, CALL_ARGS, CALL_KEYWORDS, CALL_OUTPUTS, CALL_RESULTS,
     CALL_PROGRAM, CALL_FRAME, CALL_ARENA, CALL_ARENA_CLASS, CALL_HOLD, CALL_FORM, CALL_FINISH,
-    CALL_GIVEN, CALL_PATTERN, CALL_SIZE,
-) = range(17)  # fmt: skip
+    CALL_GIVEN, CALL_PATTERN, CALL_DONATED, CALL_SIZE,
+) = range(18)  # fmt: skip
 # What a call gives: the only result, a list, a tree, or what a function makes of the list. What
 # makes it, a pattern or a function, is the word `finish`.
 FORM_SINGLE, FORM_LIST, FORM_TREE, FORM_FINISHED = range(4)
@@ -40,6 +52,8 @@ TREE_LEAF, TREE_EQUAL, TREE_SAME, TREE_NONE, TREE_TUPLE, TREE_LIST, TREE_DICT = 
 ANY_ARRAY, FLOAT_TO_32, FLOAT_TO_64, INT_TO_32, INT_TO_64, BOOL_TO_8 = range(6)
 # Added to the address of an aval: a tracer of an un-jitted derivative, or of a program, no Array.
 ON_TAPE, IN_PROGRAM = 1, 2
+# As much for a NumPy array of the dtype, or of a wider one, which becomes an Array.
+FROM_NUMPY, FROM_WIDER = 4, 5
 
 # Words of what a call adds to a tape: the entry, the list of the avals of its variables, how many
 # operands are on the tape, how many outputs there are, the function that makes a tree of them (0 if

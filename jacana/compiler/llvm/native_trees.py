@@ -73,14 +73,26 @@ def _define_drop_between(module: Module) -> None:
 
 
 def _define_match(module: Module, fields: Fields) -> None:
-    """Whether an object is the tree of a pattern; a reference to each leaf goes to a table."""
+    """Whether an object is the tree of a pattern; a reference to each leaf goes to a table.
+
+    NumPy's arrays are leaves by an Array with their contents.
+    """
     with module.function("match_tree", "i64", "ptr", "ptr", "ptr", inside=True) as (f, p):
         cursor, given, table = p
         pattern = cursor.load("ptr")
         kind, more = pattern.load("i64"), pattern.load("ptr", 1)
         with f.when(kind.eq(TREE_LEAF)):
             cursor.store(pattern.item("i64", 2))
-            with f.when(f.call("i64", "suits", given, pattern.load("i64", 1)).eq(0)):
+            due = pattern.load("i64", 1)
+            with f.when(fields.type(given).eq(f.symbol("numpy_array").load("ptr"))):
+                copied = f.call("ptr", "array_from_numpy", given, due)
+                with f.when(copied.eq(0)):
+                    f.ret(0)
+                place = table.load("ptr")
+                place.store(copied)
+                table.store(place.item("ptr", 1))
+                f.ret(1)
+            with f.when(f.call("i64", "suits", given, due).eq(0)):
                 f.ret(0)
             f.call("void", "Py_IncRef", given)
             place = table.load("ptr")
