@@ -86,6 +86,12 @@ from jacana.core.dtypes import float0 as float0
 from jacana.core.mesh import PartitionSpec as P  # noqa: F401
 from jacana.core.sharding import NamedSharding as NamedSharding
 from jacana.numpy.array_type import Array as Array
+from jacana.numpy.references import (
+    empty_ref as empty_ref,
+    free_ref as free_ref,
+    freeze as freeze,
+    new_ref as new_ref,
+)
 from jacana.runtime.device import Device as Device
 
 # To the oldest generation with all of it, or the next small collection would go through it.

@@ -6,7 +6,7 @@ from typing import Any
 
 from jacana.core import dtypes, tree
 from jacana.core.errors import NotAnArrayError
-from jacana.core.values import aval_of, is_array_like
+from jacana.core.values import aval_of, is_argument, is_array_like, is_ref
 from jacana.runtime.array import Array
 
 Argnums = int | Sequence[int]
@@ -54,7 +54,21 @@ def flatten_arrays(value: Any, function: str) -> tuple[list[Any], Any]:
     """Leaves and structure of a tree; TypeError if a leaf is not an array."""
     leaves, structure = tree.flatten(value)
     for x in leaves:
+        if is_ref(x):
+            raise TypeError(
+                f"{function} needs arrays where it is given a reference of type {x.aval}. Pass "
+                f"what it holds, ref[...], and make a reference of that inside of the function."
+            )
         if not is_array_like(x):
+            raise NotAnArrayError(x, function)
+    return leaves, structure
+
+
+def flatten_arguments(value: Any, function: str) -> tuple[list[Any], Any]:
+    """The same for arguments, which may be references to arrays."""
+    leaves, structure = tree.flatten(value)
+    for x in leaves:
+        if not is_argument(x):
             raise NotAnArrayError(x, function)
     return leaves, structure
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jacana import ops
-from jacana.api.arguments import check_callable, flatten_arrays, name_of
+from jacana.api.arguments import check_callable, flatten_arguments, flatten_arrays, name_of
+from jacana.api.references import check_not_returned
 from jacana.core import dtypes, tree
 from jacana.core.errors import NotAnArrayError
 from jacana.core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
@@ -80,7 +81,7 @@ def _run(
     name = name_of(function.func)
     owner = f"checkpoint of {name}"
     dynamic = [x for i, x in enumerate(args) if i not in fixed]
-    leaves, structure = flatten_arrays((dynamic, kwargs), owner)
+    leaves, structure = flatten_arguments((dynamic, kwargs), owner)
     out_trees: list[Any] = []
 
     def flat(*xs: Any) -> list[Any]:
@@ -91,6 +92,7 @@ def _run(
         out_trees.append(out_tree)
         for x in out:
             if not is_array_like(x):
+                check_not_returned(out_tree.unflatten(out), name, "checkpoint")
                 raise NotAnArrayError(x, f"{owner} as a result")
         return out
 

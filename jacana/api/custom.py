@@ -10,7 +10,7 @@ from jacana.core import dtypes, tree
 from jacana.core.avals import ShapedArray
 from jacana.core.errors import NotAnArrayError
 from jacana.core.tree import map as map_tree
-from jacana.core.values import aval_of, is_array_like
+from jacana.core.values import aval_of, is_argument, is_array_like
 from jacana.higher_order.custom_jvp import CustomJVP
 from jacana.higher_order.custom_rule import Named
 from jacana.higher_order.custom_vjp import CustomVJP
@@ -108,7 +108,7 @@ class Call:
         numbers = {n % len(args) for n in custom.nondiff_argnums}
         leaves, structure = tree.flatten(tuple([x for i, x in enumerate(args) if i not in numbers]))
         for x in leaves:
-            if not is_array_like(x):
+            if not is_argument(x):
                 raise NotAnArrayError(x, f"{name_of(custom.fun)}, which has a derivative rule,")
         return cls(custom, args, structure, leaves), leaves
 

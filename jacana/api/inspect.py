@@ -4,7 +4,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jacana.api.arguments import check_callable, flatten_arrays, name_of
+from jacana.api.arguments import check_callable, flatten_arguments, name_of
+from jacana.api.references import check_not_returned
 from jacana.core import dtypes, tree
 from jacana.core.avals import ShapedArray
 from jacana.core.errors import NotAnArrayError
@@ -81,7 +82,7 @@ def traced(
     """The jaxpr of a call, and the structure of its result."""
     structures: list[Any] = []
     dynamic = [x for i, x in enumerate(args) if i not in static]
-    leaves, structure = flatten_arrays((dynamic, kwargs), f"make_jaxpr of {name_of(function)}")
+    leaves, structure = flatten_arguments((dynamic, kwargs), f"make_jaxpr of {name_of(function)}")
 
     def flat(*xs: Any) -> list[Any]:
         given, named = structure.unflatten(xs)
@@ -92,6 +93,7 @@ def traced(
         structures.append(out_structure)
         for x in out:
             if not is_array_like(x):
+                check_not_returned(out_structure.unflatten(out), name_of(function), "jit")
                 raise NotAnArrayError(x, f"a traced function ({name_of(function)}) as a result")
         return out
 

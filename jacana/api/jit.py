@@ -10,13 +10,14 @@ from typing import Any
 from jacana.api import compile_log, known_calls
 from jacana.api.arguments import argument_names, check_jit_arguments
 from jacana.api.placing import JitShardings
+from jacana.api.references import check_captured, check_distinct, check_not_returned
 from jacana.api.staged import Lowered, Signature, Traced
 from jacana.core import config, tree
-from jacana.core.avals import ShapedArray
+from jacana.core.avals import AbstractRef, ShapedArray
 from jacana.core.jaxpr import ClosedJaxpr
 from jacana.core.stage import JaxprTrace
 from jacana.core.trace import Tracer, is_eager, set_current
-from jacana.core.values import aval_of, is_array_like
+from jacana.core.values import aval_of, is_argument, is_array_like
 from jacana.higher_order.call import bind_jit
 from jacana.runtime.array import Array, to_array
 from jacana.runtime.executable import Executable, executable_for
@@ -30,6 +31,7 @@ from jacana.runtime.placement import (
     shardings_of,
 )
 from jacana.runtime.recorder import recorded
+from jacana.runtime.ref import memory
 from jacana.transforms.batch import is_checked, named_axes
 
 Ints = int | Iterable[int] | None
@@ -71,7 +73,7 @@ class Entry:
             with compile_log.compiling(self.name, self.jaxpr.in_avals):
                 jaxpr = self.jaxpr.jaxpr
                 self.executable = recorded(checking(executable_for(jaxpr), jaxpr), jaxpr, self.name)
-            self._const_arrays = [to_array(c) for c in self.consts]
+            self._const_arrays = [to_array(memory(c)) for c in self.consts]
         consts = self._const_arrays
         return self.executable.run(consts + arrays if consts else arrays)
 
@@ -154,8 +156,10 @@ class Jitted(Front):
         entry = self._entries.get(key)
         if entry is None or (entry.consts and entry.is_stale()):
             entry = self._trace(key, leaves, dynamic)
+        if AbstractRef in map(type, dynamic.avals):
+            self._check_refs(entry, leaves, dynamic)
         if is_eager() and not entry.has_tracers():
-            arrays = [x if type(x) is Array else to_array(x) for x in leaves]
+            arrays = [x if type(x) is Array else to_array(memory(x)) for x in leaves]
             if self._shardings is not None:
                 self._shardings.check(args)
             if entry.places_results or ShapedArray.any_placed() and entry.is_placed(arrays):
@@ -204,7 +208,7 @@ class Jitted(Front):
         leaves, in_tree = tree.flatten((args, kwargs))
         avals = []
         for x in leaves:
-            if type(x) is not Array and not is_array_like(x):
+            if type(x) is not Array and not is_argument(x):
                 self._reject(x, args, kwargs)
             avals.append(aval_of(x))
         axes = () if is_eager() else tuple([(*axis, is_checked(axis[0])) for axis in named_axes()])
@@ -236,6 +240,11 @@ class Jitted(Front):
             f"the jitted function {self._name}: {short_repr(value)}. Pass an array, or mark the "
             f"argument as static (static_argnums or static_argnames)."
         )
+
+    def _check_refs(self, entry: Entry, leaves: Sequence[Any], arguments: "Arguments") -> None:
+        names = functools.partial(argument_names, self._function, *arguments.positions())
+        check_distinct(leaves, names, self._name, "jit")
+        check_captured(entry.consts, leaves, names, self._name, "jit")
 
     # --- tracing ----------------------------------------------------------------------------------
 
@@ -374,6 +383,7 @@ def trace_to_jaxpr(
 
 
 def raise_bad_output(name: str, value: Any, out: Any) -> None:
+    check_not_returned(out, name, "jit")
     paths, _ = tree.flatten_with_path(out)
     where = next((tree.keystr(p) for p, x in paths if x is value), "")
     raise TypeError(

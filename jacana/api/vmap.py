@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jacana.api.arguments import check_callable, flatten_arrays, name_of
+from jacana.api.arguments import argument_names, check_callable, flatten_arguments, name_of
+from jacana.api.references import check_distinct, check_not_returned
 from jacana.core import tree
 from jacana.core.errors import NotAnArrayError
 from jacana.core.values import aval_of, is_array_like
@@ -50,7 +51,7 @@ def vmap(
                 f"positional arguments passed to the function, but got "
                 f"len(in_axes)={len(in_axes)}, len(args)={len(args)}"
             )
-        leaves, structure = flatten_arrays((args, kwargs), f"vmap of {name_of(fun)}")
+        leaves, structure = _flattened(fun, args, kwargs)
         # Keyword arguments are mapped along their first axis.
         axes = tree.broadcast_prefix(
             (in_axes, 0), (args, kwargs), is_leaf=lambda x: x is None, name="vmap in_axes"
@@ -63,10 +64,7 @@ def vmap(
             given, named = structure.unflatten(xs)
             out, out_structure = tree.flatten(fun(*given, **named))
             structures.append(out_structure)
-            for x in out:
-                if not is_array_like(x):
-                    raise NotAnArrayError(x, f"vmap (as a result of {name_of(fun)})")
-            return out
+            return _checked(fun, out, out_structure)
 
         outs, found = batch(flat, size, leaves, axes, axis_name)
         wanted = _out_axes(out_axes, structures[0].unflatten(outs))
@@ -74,6 +72,23 @@ def vmap(
         return structures[0].unflatten(results)
 
     return mapped
+
+
+def _flattened(fun: Any, args: Any, kwargs: Any) -> tuple[list[Any], Any]:
+    """The leaves and structure of the arguments."""
+    leaves, structure = flatten_arguments((args, kwargs), f"vmap of {name_of(fun)}")
+    names = functools.partial(argument_names, fun, structure, ())
+    check_distinct(leaves, names, name_of(fun), "vmap")
+    return leaves, structure
+
+
+def _checked(fun: Any, out: list[Any], structure: Any) -> list[Any]:
+    """The leaves of a result, which are arrays."""
+    for x in out:
+        if not is_array_like(x):
+            check_not_returned(structure.unflatten(out), name_of(fun), "vmap")
+            raise NotAnArrayError(x, f"vmap (as a result of {name_of(fun)})")
+    return out
 
 
 def _checked_in_axes(in_axes: Any) -> Any:

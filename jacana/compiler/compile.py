@@ -22,14 +22,22 @@ from jacana.compiler.lower import Builder
 from jacana.compiler.memory import last_uses, plan
 from jacana.compiler.nests import places_of_staged, write_group, write_loops
 from jacana.compiler.pipeline import run_passes
-from jacana.compiler.tensors import Context, Tensor
-from jacana.core.avals import ShapedArray
+from jacana.compiler.tensors import Context, Tensor, nbytes
+from jacana.compiler.updates import Update, deliver
+from jacana.core.avals import ShapedArray, is_ref_type
 from jacana.core.jaxpr import Jaxpr
 from jacana.core.records import replace
 
 
-def compile_jaxpr(jaxpr: Jaxpr) -> Program:
-    """The program of a jaxpr; its constvars are inputs, before its invars."""
+def compile_jaxpr(jaxpr: Jaxpr, carried: Sequence[tuple[int, int]] = ()) -> Program:
+    """The program of a jaxpr; its constvars are inputs, before its invars.
+
+    What is `carried` are an input and a result that may have one place: then the result's slot is
+    the input's. References are inputs whose memory the program changes.
+    """
+    count = len(jaxpr.outvars)
+    types = [v.aval for v in (*jaxpr.constvars, *jaxpr.invars)]
+    refs = [k for k, aval in enumerate(types) if is_ref_type(aval)]
     jaxpr = run_passes(jaxpr)
     builder = Builder()
     context = builder.context
@@ -44,7 +52,11 @@ def compile_jaxpr(jaxpr: Jaxpr) -> Program:
     groups = fuse(context.tensors, needed, builder.commands)
     commands = write_commands(context, groups, needed)
     avals = [v.aval for v in (*jaxpr.constvars, *jaxpr.invars)]
-    return lay_out(context, commands, avals, results, jaxpr.out_avals)
+    updates = [
+        Update(k, slot_of(t), nbytes(t), True) for k, t in zip(refs, results[count:], strict=True)
+    ]
+    updates += [Update(k, slot_of(results[r]), 0, False) for k, r in carried]
+    return lay_out(context, commands, avals, results[:count], jaxpr.out_avals[:count], updates)
 
 
 def write_commands(
@@ -113,23 +125,22 @@ def slot_of(tensor: Tensor) -> int:
     return tensor.slot
 
 
-def nbytes(tensor: Tensor) -> int:
-    return tensor.size * int(tensor.dtype.itemsize)
-
-
 def lay_out(
     context: Context,
     commands: list[Command],
     inputs: Sequence[ShapedArray],
     results: Sequence[Tensor],
     result_avals: Sequence[ShapedArray],
+    updates: Sequence[Update],
 ) -> Program:
     slots = [slot_of(t) for t in results]
+    commands = update_in_place(commands, len(inputs), {*slots, *[u.result for u in updates]})
+    commands, moved = deliver(commands, updates, len(inputs), slots)
+    slots = [moved.get(s, s) for s in slots]
     computed: dict[int, ShapedArray] = {}
     for slot, aval in zip(slots, result_avals, strict=True):
         if slot >= len(inputs):
             computed.setdefault(slot, aval)
-    commands = update_in_place(commands, len(inputs), computed)
     used = {s for c in commands for s in c.slots}
     temporaries = {
         slot: nbytes(tensor)
@@ -143,9 +154,7 @@ def lay_out(
     )  # fmt: skip
 
 
-def update_in_place(
-    commands: list[Command], inputs: int, computed: dict[int, ShapedArray]
-) -> list[Command]:
+def update_in_place(commands: list[Command], inputs: int, computed: set[int]) -> list[Command]:
     """Commands without copies whose source is a temporary that nobody reads afterwards."""
     last = last_uses(commands)
     rename: dict[int, int] = {}

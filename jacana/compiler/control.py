@@ -14,11 +14,13 @@ from jacana.compiler.commands import (
     LibraryCommand,
     Program,
 )
-from jacana.compiler.tensors import Context, Tensor
+from jacana.compiler.tensors import Context, Tensor, nbytes
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
-from jacana.core.jaxpr import Jaxpr
 from jacana.core.records import replace
+
+# Position read, position written, bytes.
+Carry = tuple[int, int, int]
 
 
 class ControlFrame:
@@ -57,15 +59,30 @@ class ControlFrame:
                 commands.append(LibraryCommand("copy", "", (where[slot], place), (aval.nbytes,)))
         return tuple(commands)
 
-    def command(self, compile_jaxpr: Callable[[Jaxpr], Program]) -> ControlCommand:
+    def command(self, compile_jaxpr: Callable[..., Program]) -> ControlCommand:
         """The finished command."""
-        programs = [compile_jaxpr(j) for j in self.call.programs]
-        match self.call.kind:
-            case "branch":
-                return self._branch(programs)
-            case "while":
-                return self._while(*programs)
-        return self._scan(programs[0])
+        programs = self.call.programs
+        if self.call.kind == "branch":
+            return self._branch([compile_jaxpr(j) for j in programs])
+        # The last inputs, but for slices, are the carry, which the first results replace.
+        body, carries = programs[-1], len(self.call.start)
+        first = len(body.invars) - self.call.slices - carries
+        step = compile_jaxpr(body, [(first + k, k) for k in range(carries)])
+        if self.call.kind == "while":
+            return self._while(compile_jaxpr(programs[0]), step)
+        return self._scan(step)
+
+    def _written(self, body: Program, read: Sequence[int], first: int) -> list[int]:
+        """Where a step writes the carry: where it reads it, if the program does so."""
+        avals = [ShapedArray(t.shape, t.dtype) for t in self.call.outputs[: len(read)]]
+        return [
+            place if body.results[k] == first + k else self.scratch(aval)
+            for k, (place, aval) in enumerate(zip(read, avals, strict=True))
+        ]
+
+    def _carries(self, read: Sequence[int], written: Sequence[int]) -> tuple[Carry, ...]:
+        sizes = [nbytes(t) for t in self.call.outputs]
+        return tuple([(r, w, n) for r, w, n in zip(read, written, sizes) if r != w])
 
     def _branch(self, programs: list[Program]) -> ControlCommand:
         _, *operands = [self.place(t) for t in self.call.inputs]
@@ -77,13 +94,12 @@ class ControlFrame:
         flag = self.scratch(ShapedArray((), dtypes.bool_))
         consts = [self.place(t) for t in self.call.inputs]
         read = [self.place(t) for t in self.call.outputs]
-        avals = [ShapedArray(t.shape, t.dtype) for t in self.call.outputs]
-        written = [self.scratch(a) for a in avals]
         n = len(cond.inputs) - len(read)
+        written = self._written(body, read, len(consts) - n)
         condition = self.inner(cond, [*consts[:n], *read], [flag])
         step = self.inner(body, [*consts[n:], *read], written)
-        carries = tuple((r, w, a.nbytes) for r, w, a in zip(read, written, avals, strict=True))
-        return ControlCommand("while", tuple(self.slots), (Inner(condition), Inner(step)), carries)
+        programs = (Inner(condition), Inner(step))
+        return ControlCommand("while", tuple(self.slots), programs, self._carries(read, written))
 
     def _scan(self, body: Program) -> ControlCommand:
         call = self.call
@@ -91,12 +107,11 @@ class ControlFrame:
         outputs = [self.place(t) for t in call.outputs]
         carried = len(call.start)
         count = len(inputs) - call.slices
-        avals = [ShapedArray(t.shape, t.dtype) for t in call.outputs[:carried]]
-        written = [self.scratch(a) for a in avals]
         consts, xs = inputs[:count], inputs[count:]
         read, ys = outputs[:carried], outputs[carried:]
+        written = self._written(body, read, count)
         step = self.inner(body, [*consts, *read, *xs], [*written, *ys])
-        carries = tuple((r, w, a.nbytes) for r, w, a in zip(read, written, avals, strict=True))
+        carries = self._carries(read, written)
         sliced = [*call.inputs[count:], *call.outputs[carried:]]
         slices = tuple((place, row_bytes(t)) for place, t in zip([*xs, *ys], sliced, strict=True))
         return ControlCommand(
@@ -106,4 +121,4 @@ class ControlFrame:
 
 def row_bytes(tensor: Tensor) -> int:
     """Bytes of one slice along the first axis."""
-    return tensor.size // max(tensor.shape[0], 1) * int(tensor.dtype.itemsize)
+    return nbytes(tensor) // max(tensor.shape[0], 1)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from jacana.compiler.passes.flatten import flatten
+from jacana.compiler.passes.references import discharge_references
 from jacana.compiler.passes.transposes import fold_transposes
 from jacana.core import config
 from jacana.core.check import check_jaxpr
@@ -13,6 +14,8 @@ Pass = Callable[[Jaxpr], Jaxpr]
 PASSES: list[tuple[str, Pass]] = [
     # First, so that everything after it sees whole programs.
     ("flatten", flatten),
+    # Before what looks at operations on arrays.
+    ("discharge references", discharge_references),
     ("fold transposes", fold_transposes),
 ]
 

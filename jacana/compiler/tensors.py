@@ -79,6 +79,11 @@ class Tensor:
         return kernel.read(self, exprs)
 
 
+def nbytes(tensor: Tensor) -> int:
+    """The bytes of a tensor that is stored."""
+    return tensor.size * int(tensor.dtype.itemsize)
+
+
 class Fold:
     """One joint reduction; its results are Tensors of kind "reduce"."""
 

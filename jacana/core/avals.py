@@ -161,3 +161,80 @@ class ShapedArray:
         if not self.shape:
             raise TypeError("len() of unsized object")
         return self.shape[0]
+
+
+class AbstractRef:
+    """The type of a reference to an array that programs may change. Equal ones are one object."""
+
+    __slots__ = ("inner_aval", "__weakref__")
+    inner_aval: ShapedArray
+    is_differentiable = False
+    vma = _NOWHERE
+    sharding = None
+    _interned: dict[ShapedArray, "AbstractRef"] = {}
+
+    def __new__(cls, inner_aval: ShapedArray) -> "AbstractRef":
+        found = cls._interned.get(inner_aval)
+        if found is None:
+            made = object.__new__(cls)
+            made.inner_aval = inner_aval
+            found = cls._interned.setdefault(inner_aval, made)
+        return found
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.inner_aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.inner_aval.dtype
+
+    @property
+    def weak_type(self) -> bool:
+        return self.inner_aval.weak_type
+
+    @property
+    def nbytes(self) -> int:
+        return self.inner_aval.nbytes
+
+    @property
+    def plain(self) -> "AbstractRef":
+        return self
+
+    @property
+    def ndim(self) -> int:
+        return len(self.inner_aval.shape)
+
+    @property
+    def size(self) -> int:
+        return self.inner_aval.size
+
+    def update(self, **changes: Any) -> "AbstractRef":
+        """The same with the `shape` or `dtype` of the array replaced."""
+        return AbstractRef(self.inner_aval.update(**changes))
+
+    def is_explicit(self) -> bool:
+        return False
+
+    def strip_weak_type(self) -> "AbstractRef":
+        return self
+
+    def to_tangent_aval(self) -> "AbstractRef":
+        """The type of references to tangents."""
+        return AbstractRef(self.inner_aval.to_tangent_aval())
+
+    def str_short(self, short_dtypes: bool = False) -> str:
+        return f"Ref{{{self.inner_aval.str_short(short_dtypes)}}}"
+
+    def __str__(self) -> str:
+        return self.str_short()
+
+    __repr__ = __str__
+
+    def __reduce__(self) -> Any:
+        return AbstractRef, (self.inner_aval,)
+
+
+def is_ref_type(aval: Any) -> bool:
+    """Whether an aval is a reference's."""
+    return type(aval) is AbstractRef

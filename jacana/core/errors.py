@@ -67,6 +67,26 @@ class DuplicateSpecError(ValueError):
     """A spec divides two dimensions by one axis of the mesh."""
 
 
+class RefOperandError(TypeError):
+    """A reference was given to an operation on arrays."""
+
+    def __init__(self, operation: str):
+        super().__init__(
+            f"{operation} requires ndarray or scalar arguments, got a reference to an array. Read "
+            f"it first: ref[...]."
+        )
+
+
+def returned_ref(function: str, transformation: str, aval: Any, where: str = "") -> ValueError:
+    """The error for a function that returns a reference."""
+    place = f" at output tree path {where}" if where else ""
+    return ValueError(
+        f"function {function} traced for {transformation} returned a mutable array reference of "
+        f"type {aval}{place}, but mutable array references cannot be returned. Return what it "
+        f"holds, ref[...], or make the reference outside and pass it as an argument."
+    )
+
+
 class ConcretizationTypeError(JAXTypeError):
     """A traced value was used where its concrete value is needed.
 

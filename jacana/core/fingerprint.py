@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jacana.core.avals import ShapedArray
+from jacana.core.avals import ShapedArray, is_ref_type
 from jacana.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from jacana.core.primitive import registry
 from jacana.core.records import FIELDS, fields_of
@@ -30,7 +30,7 @@ class _Writer:
     def __init__(self) -> None:
         self.numbers: dict[int, int] = {}
         self.texts: list[str] = []
-        self.types: dict[ShapedArray, str] = {}
+        self.types: dict[Any, str] = {}
 
     def reference(self, jaxpr: Jaxpr) -> str:
         """The number of a jaxpr, which is written when it is met first."""
@@ -77,7 +77,8 @@ class _Writer:
         text = self.types.get(aval)
         if text is None:
             weak = "~" if aval.weak_type else ""
-            text = self.types[aval] = f"{weak}{aval.dtype!r}{list(aval.shape)}"
+            ref = "&" if is_ref_type(aval) else ""
+            text = self.types[aval] = f"{ref}{weak}{aval.dtype!r}{list(aval.shape)}"
         return text
 
     def _param(self, value: Any) -> str:

@@ -83,6 +83,14 @@ class Primitive:
     linearize_rule: Any = None
     # batch_rule(trace, values, axes, params) -> (out, axes of out)
     batch_rule: Any = None
+    # Whether operands may be references to arrays.
+    takes_refs = False
+    # discharge_rule(values, refs, params, final) -> (outs, changes): what it computes where
+    # references are replaced by what they refer to. refs has what tells references apart (None for
+    # arrays), changes the new values of those that it writes (None elsewhere).
+    discharge_rule: Any = None
+    # equation_doc(eqn, names): its equation as text, if not `outs = name[params] operands`.
+    equation_doc: Any = None
     # Whether its transpose calls the user's Python, which may look at concrete values.
     calls_python = False
     # Whether it ends, and leaves no trace, also on operands that are not meant for it.

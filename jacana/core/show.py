@@ -108,6 +108,9 @@ def jaxpr_doc(jaxpr: Jaxpr, names: Names) -> Doc:
 
 
 def equation_doc(eqn: JaxprEqn, names: Names) -> Doc:
+    if eqn.primitive.equation_doc is not None:
+        doc: Doc = eqn.primitive.equation_doc(eqn, names)
+        return doc
     left: Doc = [filled(names, eqn.outvars), " = "] if eqn.outvars else ""
     args: list[Doc] = [[Group(Break(" ")), names.atom(a)] for a in eqn.invars]
     if eqn.primitive.name == "jit" and id(eqn.params["jaxpr"].jaxpr) not in names.shared:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jacana.core import errors
-from jacana.core.avals import ShapedArray
+from jacana.core.avals import AbstractRef, ShapedArray, is_ref_type
 from jacana.core.jaxpr import (
     Atom,
     ClosedJaxpr,
@@ -18,7 +18,7 @@ from jacana.core.jaxpr import (
 )
 from jacana.core.primitive import Primitive
 from jacana.core.source import Source, user_source
-from jacana.core.trace import Trace, Tracer, current, set_current
+from jacana.core.trace import RefTracer, Trace, Tracer, current, set_current
 from jacana.core.values import aval_of
 from jacana.core.variance import joint, pvary
 
@@ -37,6 +37,17 @@ class JaxprTracer(Tracer):
     def arguments(self) -> str:
         assert isinstance(self._trace, JaxprTrace)
         return self._trace.arguments_behind(self.variable)
+
+
+class JaxprRefTracer(RefTracer, JaxprTracer):
+    """The same where the variable is a reference."""
+
+    __slots__ = ()
+
+
+def tracer_of(trace: "JaxprTrace", var: Var, source: Source | None) -> JaxprTracer:
+    """The tracer of a variable."""
+    return (JaxprRefTracer if is_ref_type(var.aval) else JaxprTracer)(trace, var, source)
 
 
 class JaxprTrace(Trace):
@@ -65,7 +76,7 @@ class JaxprTrace(Trace):
     def add_arg(self, aval: ShapedArray) -> JaxprTracer:
         var = Var(aval)
         self.invars.append(var)
-        return JaxprTracer(self, var, None)
+        return tracer_of(self, var, None)
 
     def atom(self, value: Any) -> Atom:
         """The variable or literal that stands for a value in this jaxpr."""
@@ -84,11 +95,14 @@ class JaxprTrace(Trace):
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         invars = [self.atom(a) for a in args]
-        vma = joint([v.aval for v in invars])
+        avals = [v.aval for v in invars]
+        if AbstractRef in map(type, avals) and not primitive.takes_refs:
+            raise errors.RefOperandError(primitive.name)
+        vma = joint(avals)
         if vma:
             invars, out = self._process_varying(primitive, invars, params, vma)
         else:
-            out = primitive.type_rule(*[v.aval for v in invars], **params)
+            out = primitive.type_rule(*avals, **params)
         source = user_source()
         if primitive.multiple_results:
             outvars = [Var(aval) for aval in out]
@@ -96,7 +110,7 @@ class JaxprTrace(Trace):
             return [JaxprTracer(self, v, source) for v in outvars]
         var = Var(out)
         self.eqns.append(JaxprEqn(invars, [var], primitive, params, source))
-        return JaxprTracer(self, var, source)
+        return tracer_of(self, var, source)
 
     def _process_varying(
         self, primitive: Primitive, invars: list[Atom], params: dict[str, Any], vma: frozenset[Any]

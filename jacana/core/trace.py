@@ -136,6 +136,12 @@ class Tracer:
         return self
 
 
+class RefTracer(Tracer):
+    """An abstract reference to an array: stands for one while a function is traced."""
+
+    __slots__ = ()
+
+
 class _State(threading.local):
     trace: Trace
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jacana.core import config, dtypes, errors
-from jacana.core.avals import ShapedArray
+from jacana.core.avals import AbstractRef, ShapedArray
 
 # Type -> aval of a value of that type. Python scalars are weakly typed.
 _rules: dict[type, Callable[[Any], ShapedArray]] = {}
@@ -40,11 +40,23 @@ def _aval_by_kind(value: Any) -> ShapedArray:
 
 def is_array_like(value: Any) -> bool:
     """Whether the value may be an operand."""
+    aval = getattr(value, "aval", None)
+    if aval is not None:
+        return type(aval) is not AbstractRef
     return (
-        hasattr(value, "aval")
-        or isinstance(value, np.ndarray | np.generic | bool | int | float | complex)
+        isinstance(value, np.ndarray | np.generic | bool | int | float | complex)
         or type(value) in _rules
     )
+
+
+def is_ref(value: Any) -> bool:
+    """Whether the value is a reference to an array, traced or not."""
+    return type(getattr(value, "aval", None)) is AbstractRef
+
+
+def is_argument(value: Any) -> bool:
+    """Whether transformed functions take the value: an array, or a reference to one."""
+    return is_array_like(value) or is_ref(value)
 
 
 def _numpy_aval(value: np.ndarray | np.generic) -> ShapedArray:

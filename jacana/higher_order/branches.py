@@ -8,6 +8,7 @@ from jacana.core.evaluate import evaluate
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.ops.shape import zeros
 from jacana.transforms.derived import closed, kept
+from jacana.transforms.discharge import Discharged
 from jacana.transforms.jvp import zero_tangent
 from jacana.transforms.linearize import Halves, linearize_programs
 
@@ -48,6 +49,19 @@ def _taking(jaxpr: Jaxpr, captured: tuple[ShapedArray, ...], start: int) -> Clos
     return kept(
         jaxpr, ("taking", captured, start), lambda: closed(run, [*captured, *jaxpr.in_avals])
     )
+
+
+def giving(branch: Discharged, count: int, written: tuple[bool, ...]) -> ClosedJaxpr:
+    """A branch that gives, after its outputs, all inputs that some branch writes."""
+    jaxpr = branch.program.jaxpr
+
+    def run(*args: Any) -> list[Any]:
+        outs = evaluate(jaxpr, (), args)
+        changes = iter(outs[count:])
+        after = [next(changes) if own else x for x, own in zip(args, branch.written, strict=True)]
+        return [*outs[:count], *[x for x, w in zip(after, written, strict=True) if w]]
+
+    return kept(jaxpr, ("giving", written), lambda: closed(run, jaxpr.in_avals))
 
 
 def completed(

@@ -6,14 +6,16 @@ from typing import Any
 from jacana.core.avals import ShapedArray
 from jacana.core.evaluate import evaluate_reference
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
-from jacana.core.primitive import Inapplicable, Linear, Primitive
+from jacana.core.primitive import Inapplicable, Linear
+from jacana.higher_order.refs import TakesRefs
 from jacana.transforms.batch import BatchTrace, batch_program
+from jacana.transforms.discharge import discharged, split_changes
 from jacana.transforms.jvp import jvp_program
 from jacana.transforms.linearize import linearize_programs
 from jacana.transforms.transpose import transpose_program
 
 
-class Call(Primitive):
+class Call(TakesRefs):
     """The outputs of `jaxpr`, which captures nothing, on the operands."""
 
     name = "jit"
@@ -73,6 +75,13 @@ class Call(Primitive):
             params["jaxpr"].jaxpr, trace.size, tuple(axes), trace.axis_name
         )
         return bind_jit(program, params["name"], values), list(out_axes)
+
+    def discharge_rule(
+        self, values: list[Any], refs: Sequence[Any], params: dict[str, Any], final: bool
+    ) -> tuple[list[Any], list[Any]]:
+        jaxpr = params["jaxpr"].jaxpr
+        program, written = discharged(jaxpr, final)
+        return split_changes(bind_jit(program, params["name"], values), len(jaxpr.outvars), written)
 
     def lower(self, build: Any, *operands: Any, name: str, jaxpr: ClosedJaxpr) -> Any:
         return build.call(jaxpr, operands)

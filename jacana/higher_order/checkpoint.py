@@ -7,11 +7,13 @@ from jacana import ops
 from jacana.core.avals import ShapedArray
 from jacana.core.evaluate import evaluate, evaluate_reference
 from jacana.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var
-from jacana.core.primitive import Inapplicable, Linear, Primitive
+from jacana.core.primitive import Inapplicable, Linear
 from jacana.core.stage import stage
+from jacana.higher_order.refs import TakesRefs, bind_on_values
 from jacana.transforms.batch import BatchTrace, batch_program
 from jacana.transforms.dead_code import without_dead_code
 from jacana.transforms.derived import closed, kept
+from jacana.transforms.discharge import discharged, has_state, split_changes
 from jacana.transforms.jvp import jvp_program
 from jacana.transforms.linearize import Halves, linearize_programs
 from jacana.transforms.transpose import transpose_program
@@ -20,7 +22,7 @@ from jacana.transforms.transpose import transpose_program
 Policy = Callable[..., Any]
 
 
-class Checkpoint(Primitive):
+class Checkpoint(TakesRefs):
     """The outputs of `jaxpr`, which captures nothing, on the operands.
 
     Derivatives keep the operands and what `policy` asks for; `prevent_cse` keeps the compiler from
@@ -31,6 +33,14 @@ class Checkpoint(Primitive):
     multiple_results = True
     jvp = Inapplicable("jvp_rule differentiates the program as a whole")
     batch = Inapplicable("batch_rule batches the program")
+
+    def __call__(self, *xs: Any, **params: Any) -> Any:
+        # What is computed again must not write again.
+        if has_state(params["jaxpr"].jaxpr):
+            return bind_on_values(self, xs, params)
+        return super().__call__(*xs, **params)
+
+    bind = __call__
 
     def type_rule(self, *xs: ShapedArray, jaxpr: ClosedJaxpr, **_: Any) -> list[ShapedArray]:
         return jaxpr.out_avals
@@ -92,6 +102,13 @@ class Checkpoint(Primitive):
             params["jaxpr"].jaxpr, trace.size, tuple(axes), trace.axis_name
         )
         return bind_checkpoint(program, values, params), list(out_axes)
+
+    def discharge_rule(
+        self, values: list[Any], refs: Sequence[Any], params: dict[str, Any], final: bool
+    ) -> tuple[list[Any], list[Any]]:
+        jaxpr = params["jaxpr"].jaxpr
+        program, written = discharged(jaxpr, final)
+        return split_changes(bind_checkpoint(program, values, params), len(jaxpr.outvars), written)
 
     def lower(self, build: Any, *operands: Any, jaxpr: ClosedJaxpr, **_: Any) -> Any:
         return build.call(jaxpr, operands)

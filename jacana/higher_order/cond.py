@@ -10,13 +10,14 @@ from jacana import ops
 from jacana.core.avals import ShapedArray
 from jacana.core.dimensions import Dimensions, replicated
 from jacana.core.evaluate import evaluate_closed, evaluate_reference
-from jacana.core.primitive import Inapplicable, Linear, Primitive
+from jacana.core.primitive import Inapplicable, Linear
 from jacana.core.stage import stage_closed
 from jacana.core.variance import joint
 from jacana.higher_order.branches import (
     Branches,
     completed,
     filled,
+    giving,
     joint_avals,
     linearized,
     taking_consts,
@@ -31,16 +32,18 @@ from jacana.higher_order.choices import (
     select_results,
     shares_product,
 )
+from jacana.higher_order.refs import TakesRefs, refuse_batch
 from jacana.higher_order.scan import one_by_one
 from jacana.ops.families import move_axis
 from jacana.ops.shape import zeros
 from jacana.transforms.batch import BatchTrace, batch, batch_program, batch_program_to
+from jacana.transforms.discharge import discharged, split_changes
 from jacana.transforms.jvp import jvp_program
 from jacana.transforms.propagate import propagated
 from jacana.transforms.transpose import transpose_program
 
 
-class Cond(Primitive):
+class Cond(TakesRefs):
     """The outputs of branches[index] on the operands; the index is clamped to the branches.
 
     The index may be a batch of indices, along one axis. Then operands with one more axis than the
@@ -228,6 +231,18 @@ class Cond(Primitive):
             else:
                 results.append(evaluate_closed(program, *given))
         return select_results(index, results)
+
+    def discharge_rule(
+        self, values: list[Any], refs: Sequence[Any], params: dict[str, Any], final: bool
+    ) -> tuple[list[Any], list[Any]]:
+        branches = params["branches"]
+        found = [discharged(b.jaxpr, final) for b in branches]
+        written = union([f.written for f in found])
+        if np.ndim(values[0]):
+            refuse_batch(written, refs[1:])
+        count = len(branches[0].out_avals)
+        outs = self(*values, branches=tuple(giving(f, count, tuple(written)) for f in found))
+        return split_changes(outs, count, [False, *written])
 
     def lower(self, build: Any, index: Any, *xs: Any, branches: Branches) -> Any:
         if not index.ndim:

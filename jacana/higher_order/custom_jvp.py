@@ -7,7 +7,7 @@ from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.evaluate import evaluate_reference
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
-from jacana.core.primitive import Inapplicable, Primitive
+from jacana.core.primitive import Inapplicable
 from jacana.core.stage import JaxprTrace
 from jacana.core.values import aval_of
 from jacana.higher_order.call import transpose_call
@@ -20,6 +20,7 @@ from jacana.higher_order.custom_rule import (
     run_under,
     staged,
 )
+from jacana.higher_order.refs import TakesRefs
 from jacana.transforms.batch import BatchTrace
 from jacana.transforms.jvp import has_tangents, zero_tangent
 
@@ -115,7 +116,7 @@ def is_tangent(t: Any) -> bool:
     return t is not None and aval_of(t).dtype != dtypes.float0
 
 
-class CustomJVPCall(Primitive):
+class CustomJVPCall(TakesRefs):
     """The outputs of `call_jaxpr`; what it captured, `num_consts` operands, comes first."""
 
     name = "custom_jvp_call"

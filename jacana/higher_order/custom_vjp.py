@@ -21,6 +21,7 @@ from jacana.higher_order.custom_rule import (
     run_under,
     staged,
 )
+from jacana.higher_order.refs import TakesRefs
 from jacana.ops import reduce_sum
 from jacana.ops.families import move_axis
 from jacana.transforms.batch import BatchTrace
@@ -134,7 +135,7 @@ def like_argument(ct: Any, axis: int | None) -> Any:
     return reduce_sum(ct, axes=(0,)) if axis is None else move_axis(ct, 0, axis)
 
 
-class CustomVJPCall(Primitive):
+class CustomVJPCall(TakesRefs):
     """The outputs of `call_jaxpr`; what it captured, `num_consts` operands, comes first."""
 
     name = "custom_vjp_call"
@@ -186,6 +187,7 @@ class CustomLinearMap(Primitive):
     name = "custom_lin"
     multiple_results = True
     calls_python = True
+    takes_refs = True
 
     def type_rule(
         self, *xs: ShapedArray, out_avals: tuple[ShapedArray, ...], **_: Any

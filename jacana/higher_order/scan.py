@@ -10,11 +10,13 @@ from jacana.core.avals import ShapedArray
 from jacana.core.dimensions import Dimensions
 from jacana.core.evaluate import evaluate, evaluate_reference
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
-from jacana.core.primitive import Inapplicable, Linear, Primitive
+from jacana.core.primitive import Inapplicable, Linear
+from jacana.higher_order.refs import TakesRefs
 from jacana.higher_order.tangents import instantiate_flags
 from jacana.ops.shape import zeros
 from jacana.transforms.batch import BatchTrace, batch_program, batch_program_to, to_axis
 from jacana.transforms.derived import closed, kept
+from jacana.transforms.discharge import Discharged, discharged
 from jacana.transforms.jvp import jvp_program
 from jacana.transforms.linearize import linearize_programs
 from jacana.transforms.propagate import propagated
@@ -26,7 +28,7 @@ def parts(xs: Sequence[Any], consts: int, carry: int) -> tuple[list[Any], list[A
     return list(xs[:consts]), list(xs[consts : consts + carry]), list(xs[consts + carry :])
 
 
-class Scan(Primitive):
+class Scan(TakesRefs):
     """(carry, stacked ys) of (carry, y) = jaxpr(*consts, *carry, *x) for each slice x of the xs."""
 
     name = "scan"
@@ -184,6 +186,23 @@ class Scan(Primitive):
         places = [0 if w else None for w in wanted[:m]] + [1 if w else None for w in wanted[m:]]
         return outs, places
 
+    def discharge_rule(
+        self, values: list[Any], refs: Sequence[Any], params: dict[str, Any], final: bool
+    ) -> tuple[list[Any], list[Any]]:
+        # A const that is written is carried; a slice that is written comes back as one.
+        n, m = params["num_consts"], params["num_carry"]
+        step = discharged(params["jaxpr"].jaxpr, final)
+        flags = parts(step.written, n, m)
+        consts, carry, xs = parts(values, n, m)
+        fixed = [c for c, w in zip(consts, flags[0], strict=True) if not w]
+        written = [c for c, w in zip(consts, flags[0], strict=True) if w]
+        changed = {"jaxpr": carrying_body(step, n, m), "num_consts": len(fixed),
+                   "num_carry": len(written) + m}  # fmt: skip
+        outs = self(*fixed, *written, *carry, *xs, **{**params, **changed})
+        k, end = len(written), len(outs) - sum(flags[2])
+        changes = iter([*outs[:k], *outs[end:]])
+        return outs[k:end], [next(changes) if w else None for w in step.written]
+
     def work(
         self, operands: list[ShapedArray], outs: list[ShapedArray], params: dict[str, Any]
     ) -> float:
@@ -257,6 +276,26 @@ def jvp_scan_body(
         avals += [a.to_tangent_aval() for a, nz in zip(group, flag, strict=True) if nz]
     made: ClosedJaxpr = kept(body, ("jvp scan", n, m, nonzero), lambda: closed(run, avals))
     return made, out_nonzero
+
+
+def carrying_body(step: Discharged, n: int, m: int) -> ClosedJaxpr:
+    """(fixed consts, written consts, carry, xs) -> (written consts, carry, ys, written slices)."""
+    jaxpr = step.program.jaxpr
+    is_written = step.written[:n]
+    k, slices = sum(is_written), sum(step.written[n:])
+
+    def run(*args: Any) -> list[Any]:
+        fixed, written = iter(args[: n - k]), iter(args[n - k : n])
+        consts = [next(written) if w else next(fixed) for w in is_written]
+        outs = evaluate(jaxpr, (), [*consts, *args[n:]])
+        end = len(outs) - k - slices
+        return [*outs[end : end + k], *outs[:end], *outs[end + k :]]
+
+    groups = parts(jaxpr.in_avals, n, m)
+    avals = [a for a, w in zip(groups[0], is_written, strict=True) if not w]
+    avals += [a for a, w in zip(groups[0], is_written, strict=True) if w]
+    every = [*avals, *groups[1], *groups[2]]
+    return kept(jaxpr, ("carrying body", n, m), lambda: closed(run, every))
 
 
 def residual_body(halves: Any, body: Jaxpr, m: int, stacked: tuple[int, ...]) -> ClosedJaxpr:

@@ -12,7 +12,7 @@ from jacana.core.avals import ShapedArray
 from jacana.core.dimensions import Dimensions
 from jacana.core.evaluate import evaluate, evaluate_reference
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
-from jacana.core.primitive import Inapplicable, Primitive
+from jacana.core.primitive import Inapplicable
 from jacana.core.stage import stage_closed
 from jacana.higher_order.at_length import Lengths, at_length
 from jacana.higher_order.choices import (
@@ -24,6 +24,7 @@ from jacana.higher_order.choices import (
     spread_like,
 )
 from jacana.higher_order.cond import cond as cond_primitive
+from jacana.higher_order.refs import TakesRefs, refuse_batch
 from jacana.higher_order.scan import one_by_one, scan
 from jacana.higher_order.tangents import instantiate_flags
 from jacana.ops.shape import zeros
@@ -36,13 +37,14 @@ from jacana.transforms.batch import (
     with_axis,
 )
 from jacana.transforms.derived import closed, evaluated, kept
+from jacana.transforms.discharge import discharged
 from jacana.transforms.jvp import jvp_program
 
 # A loop is taken to run this often, where its work decides something.
 GUESSED_STEPS = 32
 
 
-class WhileLoop(Primitive):
+class WhileLoop(TakesRefs):
     """The carry for which `cond` is false; operands are cond's consts, body's consts, the carry.
 
     The carry may be a batch, all parts of it having one more axis, the first, than the programs
@@ -224,6 +226,38 @@ class WhileLoop(Primitive):
         step: float = params["cond_jaxpr"].jaxpr.work + params["body_jaxpr"].jaxpr.work
         return GUESSED_STEPS * step
 
+    def discharge_rule(
+        self, values: list[Any], refs: Sequence[Any], params: dict[str, Any], final: bool
+    ) -> tuple[list[Any], list[Any]]:
+        n, m = params["cond_nconsts"], params["body_nconsts"]
+        cond = discharged(params["cond_jaxpr"].jaxpr, final)
+        body = discharged(params["body_jaxpr"].jaxpr, final)
+        if any(cond.written):
+            raise NotImplementedError(
+                "the condition of a while_loop writes to a reference; write to it in the body."
+            )
+        if is_batch(values, params):
+            refuse_batch(body.written[:m], refs[n : n + m])
+        # What the body writes is carried, and the condition reads it from there.
+        written = [j for j in range(m) if body.written[j]]
+        sources = [
+            next((k for k, j in enumerate(written) if refs[i] and refs[i] is refs[n + j]), None)
+            for i in range(n)
+        ]
+        made = loop_carrying(cond.program.jaxpr, body.program.jaxpr, m, written, sources)
+        kept_cond = [values[i] for i in range(n) if sources[i] is None]
+        kept_body = [values[n + j] for j in range(m) if j not in written]
+        changed = {"cond_nconsts": len(kept_cond), "cond_jaxpr": made[0],
+                   "body_nconsts": len(kept_body), "body_jaxpr": made[1]}  # fmt: skip
+        outs = self(
+            *kept_cond, *kept_body, *[values[n + j] for j in written], *values[n + m :],
+            **{**params, **changed},
+        )  # fmt: skip
+        changes = [None] * len(values)
+        for k, j in enumerate(written):
+            changes[n + j] = outs[k]
+        return outs[len(written) :], changes
+
     def shown_params(self, params: dict[str, Any]) -> dict[str, Any]:
         return {k: v for k, v in params.items() if k != "reverse_differentiable" or v}
 
@@ -361,6 +395,36 @@ def jvp_body(
     avals = [a.to_tangent_aval() for a, nz in zip(carry_avals, nonzero, strict=True) if nz]
     every = [*in_avals[:consts], *const_avals, *carry_avals, *avals]
     return kept(body, ("jvp body", const_nonzero, nonzero), lambda: closed(run, every))
+
+
+def loop_carrying(
+    cond: Jaxpr, body: Jaxpr, m: int, written: Sequence[int], sources: Sequence[int | None]
+) -> tuple[ClosedJaxpr, ClosedJaxpr]:
+    """Condition and body where the body's consts `written` begin the carry.
+
+    The body gives their new values last; sources[i] is which of them cond's const i is.
+    """
+    n, k = len(sources), len(written)
+    fixed = [j for j in range(m) if j not in written]
+
+    def holds(*args: Any) -> list[Any]:
+        own = iter(args[: n - sum(s is not None for s in sources)])
+        rest = args[n - sum(s is not None for s in sources) :]
+        consts = [next(own) if s is None else rest[s] for s in sources]
+        return evaluate(cond, (), [*consts, *rest[k:]])
+
+    def step(*args: Any) -> list[Any]:
+        consts = dict(zip([*fixed, *written], args[:m], strict=True))
+        outs = evaluate(body, (), [*[consts[j] for j in range(m)], *args[m:]])
+        end = len(outs) - k
+        return [*outs[end:], *outs[:end]]
+
+    carry = [*[body.in_avals[j] for j in written], *body.in_avals[m:]]
+    cond_avals = [a for a, s in zip(cond.in_avals, sources) if s is None]
+    return (
+        closed(holds, [*cond_avals, *carry]),
+        closed(step, [*[body.in_avals[j] for j in fixed], *carry]),
+    )
 
 
 def batched_loop(

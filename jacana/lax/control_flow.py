@@ -6,6 +6,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from jacana import ops
+from jacana.api.references import check_captured, check_distinct, check_not_returned
 from jacana.api.vmap import vmap
 from jacana.core import config, dtypes, tree
 from jacana.core.avals import ShapedArray
@@ -14,7 +15,7 @@ from jacana.core.evaluate import evaluate
 from jacana.core.jaxpr import ClosedJaxpr
 from jacana.core.stage import stage
 from jacana.core.trace import Tracer
-from jacana.core.values import aval_of, is_array_like
+from jacana.core.values import aval_of, is_argument, is_array_like, is_ref
 from jacana.core.variance import vary
 from jacana.higher_order.cond import cond as cond_primitive
 from jacana.higher_order.scan import scan as scan_primitive
@@ -38,6 +39,8 @@ def traced(
         structures.append(out_structure)
         for x in out:
             if not is_array_like(x):
+                known = what.removeprefix("lax.")
+                check_not_returned(out_structure.unflatten(out), name_of(function), known)
                 raise NotAnArrayError(x, f"{what} (the result of {name_of(function)})")
         return out
 
@@ -48,9 +51,31 @@ def traced(
 def flatten_operands(value: Any, what: str) -> tuple[list[Any], Any]:
     leaves, structure = tree.flatten(value)
     for x in leaves:
+        if is_ref(x):
+            raise ValueError(
+                f"{what} holds a mutable array reference of type {x.aval}: a carry is returned, "
+                f"but mutable array references cannot be returned. Close over it, or pass it to "
+                f"scan among the xs."
+            )
         if not is_array_like(x):
             raise NotAnArrayError(x, what)
     return leaves, structure
+
+
+def flatten_arguments(value: Any, what: str) -> tuple[list[Any], Any]:
+    """The leaves, which may be references, and the structure of arguments."""
+    leaves, structure = tree.flatten(value)
+    for x in leaves:
+        if not is_argument(x):
+            raise NotAnArrayError(x, what)
+    return leaves, structure
+
+
+def check_refs(leaves: Sequence[Any], captured: Sequence[Any], function: Any, what: str) -> None:
+    """ValueError if one reference goes into a function by two ways."""
+    names: Callable[[], list[str]] = lambda: [f"argument {i}" for i in range(len(leaves))]
+    check_distinct(leaves, names, name_of(function), what)
+    check_captured(captured, leaves, names, name_of(function), what)
 
 
 # --- cond -----------------------------------------------------------------------------------------
@@ -111,7 +136,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any,
 
 
 def _branch(index: Any, functions: Sequence[Callable[..., Any]], operands: Any, what: str) -> Any:
-    leaves, structure = flatten_operands(operands, f"lax.{what}")
+    leaves, structure = flatten_arguments(operands, f"lax.{what}")
     avals = [aval_of(x) for x in leaves]
     found = [traced(f, structure, avals, f"lax.{what}") for f in functions]
     structures = [s for _, _, s in found]
@@ -123,17 +148,25 @@ def _branch(index: Any, functions: Sequence[Callable[..., Any]], operands: Any, 
                 f"({name_of(functions[k])}) gives {s}."
             )
     check_branch_types(functions, [j.out_avals for j, _, _ in found], what)
-    # Every branch takes what all of them captured.
-    captured = [c for _, consts, _ in found for c in consts]
+    # Every branch takes what all of them captured, a reference once.
+    captured: list[Any] = []
+    own: list[list[int]] = []
+    for _, consts, _ in found:
+        own.append([])
+        for c in consts:
+            known = [k for k, other in enumerate(captured) if other is c and is_ref(c)]
+            own[-1].append(known[0] if known else len(captured))
+            captured += [] if known else [c]
+    check_refs(leaves, captured, functions[0], what)
     vma = aval_of(index).vma
     if vma:
         # What a block computes differs where the branch that it takes does.
         captured, leaves = ([vary(x, vma) for x in xs] for xs in (captured, leaves))
         avals = [aval_of(x) for x in leaves]
-    branches, start = [], 0
-    for jaxpr, consts, _ in found:
-        branches.append(taking(jaxpr, captured, start, len(consts), avals))
-        start += len(consts)
+    branches = [
+        taking(jaxpr, captured, places, avals)
+        for (jaxpr, _, _), places in zip(found, own, strict=True)
+    ]
     outs = cond_primitive(index, *captured, *leaves, branches=tuple(branches))
     return structures[0].unflatten(outs)
 
@@ -158,17 +191,19 @@ VARY = (
 
 
 def taking(
-    jaxpr: ClosedJaxpr, captured: Sequence[Any], start: int, count: int, avals: Sequence[Any]
+    jaxpr: ClosedJaxpr, captured: Sequence[Any], places: list[int], avals: Sequence[Any]
 ) -> ClosedJaxpr:
-    """The branch as a program of everything captured and the operands."""
+    """The branch, whose own are those at the places, as a program of everything captured and the
+    operands.
+    """
     from_core = jaxpr.jaxpr
     total = len(captured)
     wanted = [*[aval_of(c) for c in captured], *avals]
-    if wanted == jaxpr.in_avals:
+    if wanted == jaxpr.in_avals and places == list(range(total)):
         return jaxpr
 
     def run(*args: Any) -> list[Any]:
-        return evaluate(from_core, (), [*args[start : start + count], *args[total:]])
+        return evaluate(from_core, (), [*[args[k] for k in places], *args[total:]])
 
     made, consts = stage(run, wanted, from_core.debug_name)
     return ClosedJaxpr(made, consts)
@@ -290,7 +325,7 @@ def scan(
     if not callable(f):
         raise TypeError("lax.scan: f argument should be a callable.")
     carry, carry_structure = flatten_operands(init, "lax.scan (init)")
-    slices, xs_structure = flatten_operands(xs, "lax.scan (xs)")
+    slices, xs_structure = flatten_arguments(xs, "lax.scan (xs)")
     count = scan_length(slices, length)
     if config.current().disable_jit:
         return _scan_in_python(f, init, slices, xs_structure, count, reverse)
@@ -298,6 +333,7 @@ def scan(
     avals = [aval_of(x) for x in carry]
     avals += [a.update(shape=a.shape[1:]) for a in (aval_of(x) for x in slices)]
     body, consts, out, avals = body_of(f, structure, avals, init, "scan", len(carry))
+    check_refs(slices, consts, f, "scan")
     children = tree.treedef_children(out)
     if len(children) != 2 or children[0] != carry_structure:
         raise TypeError(
@@ -347,7 +383,8 @@ def _scan_in_python(
         raise ValueError("zero-length scan is not supported in disable_jit() mode")
     carry, ys = init, []
     for i in reversed(range(length)) if reverse else range(length):
-        carry, y = f(carry, structure.unflatten([x[i] for x in slices]))
+        rows = [x.at[i] if is_ref(x) else x[i] for x in slices]
+        carry, y = f(carry, structure.unflatten(rows))
         ys.append(y)
     stack = ys[::-1] if reverse else ys
     return carry, tree.map(_stacked, *stack)

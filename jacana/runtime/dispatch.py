@@ -19,6 +19,7 @@ from jacana.runtime.array import Array, to_array
 from jacana.runtime.executable import executable_for
 from jacana.runtime.operations import Operation
 from jacana.runtime.placement import Run, Shardings, placed_run, shardings_of
+from jacana.runtime.ref import Ref, memory
 
 # (primitive, operand avals, params) -> operation.
 _operations: Bounded[Any, Operation] = Bounded()
@@ -38,7 +39,10 @@ def evaluate(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]
     return out if primitive.multiple_results else out[0]
 
 
-def _concrete(value: Any) -> Array:
+def _concrete(value: Any) -> Any:
+    """A concrete operand: an Array or a Ref."""
+    if type(value) is Ref:
+        return value
     if isinstance(value, Tracer):
         concrete = value.concrete()
         if concrete is None or value._trace.alive is False:
@@ -49,7 +53,7 @@ def _concrete(value: Any) -> Array:
 
 def run_jaxpr(jaxpr: Jaxpr, consts: list[Any], args: list[Any]) -> list[Any]:
     """The outputs of a jaxpr on concrete values, as one program."""
-    arrays = [a if type(a) is Array else _concrete(a) for a in (*consts, *args)]
+    arrays = [a if type(a) is Array else memory(_concrete(a)) for a in (*consts, *args)]
     return executable_for(jaxpr).run(arrays)
 
 
@@ -65,7 +69,7 @@ def program(jaxpr: Jaxpr) -> Callable[[list[Any]], list[Any]]:
     placed: dict[Shardings, Run] = {}
 
     def run(args: list[Any]) -> list[Any]:
-        arrays = [a if type(a) is Array else _concrete(a) for a in args]
+        arrays = [a if type(a) is Array else memory(_concrete(a)) for a in args]
         shardings = shardings_of(arrays) if ShapedArray.any_placed() else None
         if shardings is None:
             return execute(arrays)

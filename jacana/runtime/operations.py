@@ -2,11 +2,14 @@
 
 from typing import Any
 
-from jacana.core.avals import ShapedArray
+from jacana import ops
+from jacana.core import errors
+from jacana.core.avals import ShapedArray, is_ref_type
 from jacana.core.jaxpr import Jaxpr, JaxprEqn, Var
 from jacana.core.primitive import Primitive
 from jacana.runtime.array import Array
 from jacana.runtime.placement import Run, placed_run
+from jacana.runtime.ref import Ref, memory
 
 # From this size on, reading and writing an array costs more than thinking about it.
 LARGE = 1 << 20
@@ -19,6 +22,8 @@ class Operation:
 
     def __init__(self, primitive: Primitive, inputs: tuple[ShapedArray, ...], params: Any):
         self.primitive, self.params, self.inputs = primitive, params, inputs
+        if not primitive.takes_refs and any(map(is_ref_type, inputs)):
+            raise errors.RefOperandError(primitive.name)
         out = primitive.type_rule(*[a.plain for a in inputs], **params)
         self.outputs: tuple[ShapedArray, ...] = tuple(out) if primitive.multiple_results else (out,)
         self.makes_large = any(a.nbytes >= LARGE for a in self.outputs)
@@ -39,8 +44,18 @@ class Operation:
         """The results, by themselves."""
         run = self._run
         if run is None:
-            invars, outvars = [Var(a.plain) for a in self.inputs], [Var(a) for a in self.outputs]
-            jaxpr = Jaxpr([], invars, outvars, [self.equation(invars, outvars)])
-            shardings = tuple([a.sharding for a in self.inputs])
-            run = self._run = placed_run(jaxpr, shardings, self.primitive.name)
+            run = self._run = self._compiled()
         return run(arrays)
+
+    def _compiled(self) -> Run:
+        if any(map(is_ref_type, self.outputs)):
+            # A reference that is made has memory of its own.
+            copied = Operation(ops.copy, self.inputs, {})
+            return lambda arrays: list[Any](map(Ref, copied.run(arrays)))
+        invars, outvars = [Var(a.plain) for a in self.inputs], [Var(a) for a in self.outputs]
+        jaxpr = Jaxpr([], invars, outvars, [self.equation(invars, outvars)])
+        shardings = tuple([a.sharding for a in self.inputs])
+        run = placed_run(jaxpr, shardings, self.primitive.name)
+        if any(map(is_ref_type, self.inputs)):
+            return lambda arrays: run([memory(a) for a in arrays])
+        return run

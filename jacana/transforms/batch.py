@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from jacana.core.avals import ShapedArray
+from jacana.core.avals import AbstractRef, ShapedArray
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.primitive import Primitive
 from jacana.core.source import Source
 from jacana.core.stage import BlockTrace
-from jacana.core.trace import Trace, Tracer, base_trace, current, swap_current
-from jacana.core.values import aval_of
+from jacana.core.trace import RefTracer, Trace, Tracer, base_trace, current, swap_current
+from jacana.core.values import aval_of, is_ref
 from jacana.ops.families import move_axis, spread_axis
 from jacana.transforms.derived import (
     Cache,
@@ -34,6 +34,21 @@ class BatchTracer(Tracer):
 
     def origin(self) -> Source | None:
         return self.value.origin() if isinstance(self.value, Tracer) else None
+
+
+class BatchedRef(RefTracer):
+    """A reference in vmapped code: one to the whole batch, whose axis its type does not show."""
+
+    __slots__ = ("value", "axis")
+
+    def __init__(self, trace: "BatchTrace", value: Any, axis: int):
+        self._trace, self.value, self.axis = trace, value, axis
+        self.aval: Any = AbstractRef(without_axis(value.aval.inner_aval, axis))
+
+
+def tracer_of(trace: "BatchTrace", value: Any, axis: int) -> Tracer:
+    """An argument of vmapped code."""
+    return (BatchedRef if is_ref(value) else BatchTracer)(trace, value, axis)
 
 
 def without_axis(aval: ShapedArray, axis: int) -> ShapedArray:
@@ -104,9 +119,7 @@ def batch(
     parent = current()
     kind = EagerBatchTrace if parent is base_trace else BatchTrace
     trace = kind(parent, size, axis_name)
-    tracers = [
-        x if a is None else BatchTracer(trace, x, a) for x, a in zip(args, axes, strict=True)
-    ]
+    tracers = [x if a is None else tracer_of(trace, x, a) for x, a in zip(args, axes, strict=True)]
     previous = swap_current(trace)
     try:
         outs = function(*tracers)
