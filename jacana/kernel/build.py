@@ -111,8 +111,9 @@ class Writer:
                 names = self._names(e, e.data.results)
                 return ir.Call(names, e.data, args)
             case "branch":
-                then, orelse = e.data
-                return ir.Branch(self._names(e, then.results), args[0], then, orelse, args[1:])
+                then, orelse, shortcut = e.data
+                names = self._names(e, then.results)
+                return ir.Branch(names, args[0], then, orelse, args[1:], shortcut)
         cond, step, n = e.data
         return ir.Iterate(self._names(e, step.results), cond, step, args[:n], args[n:])
 

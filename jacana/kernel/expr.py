@@ -349,10 +349,14 @@ class Graph:
         return self._items(made, [r.type for r in function.results])
 
     def branch(
-        self, cond: Expr, then: ir.Function, orelse: ir.Function, args: Sequence[Expr]
-    ) -> tuple[Expr, ...]:
-        """then(*args) where cond holds, else orelse(*args), running only what a lane needs."""
-        made = self._make("branch", (cond, *args), (then, orelse), "")
+        self, cond: Expr, then: ir.Function, orelse: ir.Function, args: Sequence[Expr],
+        shortcut: bool = False,
+    ) -> tuple[Expr, ...]:  # fmt: skip
+        """then(*args) where cond holds, else orelse(*args), running only what a lane needs.
+
+        `shortcut` promises that `orelse` would give the same bits where cond holds.
+        """
+        made = self._make("branch", (cond, *args), (then, orelse, shortcut), "")
         return self._items(made, [r.type for r in then.results])
 
     def iterate(

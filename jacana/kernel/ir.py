@@ -166,13 +166,18 @@ class Call:
 
 @record(eq=False)
 class Branch:
-    """results = then(*args) where cond, else orelse(*args); a side no lane needs is not run."""
+    """results = then(*args) where cond, else orelse(*args); a side no lane needs is not run.
+
+    `shortcut`: where cond holds both sides give the same bits, and `then` is only quicker. Lanes
+    that differ may all take `orelse`.
+    """
 
     results: tuple[Var, ...]
     cond: Atom
     then: Function
     orelse: Function
     args: tuple[Atom, ...]
+    shortcut: bool = False
 
 
 @record(eq=False)

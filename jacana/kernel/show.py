@@ -130,7 +130,8 @@ class _Text:
                 self.line(f"{self.define(s.results)} = {made}")
             case ir.Branch():
                 sides = f"{self.callee(s.then)} else {self.callee(s.orelse)}"
-                made = f"if {self.atom(s.cond)} then {sides} of ({self.atoms(s.args)})"
+                when = "quicker if" if s.shortcut else "if"
+                made = f"{when} {self.atom(s.cond)} then {sides} of ({self.atoms(s.args)})"
                 self.line(f"{self.define(s.results)} = {made}")
             case ir.Iterate():
                 loop = f"while {self.callee(s.cond)} do {self.callee(s.step)}"
@@ -276,7 +277,7 @@ class _Key:
                 self.define(s.results)
             case ir.Branch():
                 sides = f"{_function_key(s.then)} {_function_key(s.orelse)}"
-                out.append(f"branch {sides} {atoms((s.cond, *s.args))}")
+                out.append(f"branch {s.shortcut} {sides} {atoms((s.cond, *s.args))}")
                 self.define(s.results)
             case ir.Iterate():
                 parts = f"{_function_key(s.cond)} {_function_key(s.step)}"

@@ -165,3 +165,14 @@ def test_long_batches_are_shared_by_threads():
     made = program(lambda v: lax.fori_loop(0, 500, lambda i, s: jnp.sin(s), v), many)
     loop = max(made.commands, key=lambda c: c.grain)
     assert loop.grain and loop.grain % 16 == 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("function", [jnp.sin, jnp.cos])
+def test_short_ways_of_scalars_give_the_bits_of_vectors(function, dtype):
+    near = np.linspace(-0.8, 0.8, 3001)
+    x = np.concatenate([near, [0.0, -0.0, 1e-40, -1e-12, 0.78, np.nextafter(0.78, 1), 3e5, np.nan]])
+    with jacana.enable_x64(True):
+        x = jnp.asarray(x.astype(dtype))
+        one_by_one = lax.scan(lambda s, v: (s, function(v)), 0.0, x)[1]
+        assert np.asarray(one_by_one).tobytes() == np.asarray(function(x)).tobytes()

@@ -71,7 +71,9 @@ def _call_function(
 def branch(e: Emitter, s: ir.Branch) -> None:
     cond, args = e.value(s.cond), [e.value(a) for a in s.args]
     if not e.is_uniform((cond,)):
-        results = _masked_branch(e, s, e.vector(cond), args)
+        results = (
+            run(e, s.orelse, args) if s.shortcut else _masked_branch(e, s, e.vector(cond), args)
+        )
     elif e.is_uniform(args):
         with e.at_width(1):
             results = _scalar_branch(e, s, cond.text, args)

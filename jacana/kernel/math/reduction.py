@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+from jacana.core.records import record
 from jacana.kernel import build, ir
 from jacana.kernel.expr import Expr
 from jacana.kernel.math.define import INF, NAN, fma, format_of, once, select, to_bits
@@ -28,12 +29,24 @@ TWO_OVER_PI_BITS = (
 PI_HALF = (float.fromhex("0x1.921fb54442d18p+0"), float.fromhex("0x1.1a62633145c07p-54"))
 
 
-def reduce(x: Expr) -> tuple[Expr, Expr, Expr]:
-    """q (an integer, known modulo 4) and r as a pair, for any finite x."""
+@record
+class Reduced:
+    """x = q * pi / 2 + r + low, where q is known modulo 4.
+
+    `rough` is r to 2**-18 or better, known some operations before it.
+    """
+
+    q: Expr
+    r: Expr
+    low: Expr
+    rough: Expr
+
+
+def reduce(x: Expr) -> Reduced:
+    """The reduced form of any finite x."""
     size = abs(x)
     large, usual = _reductions(x.type)
-    q, r, low = x.graph.branch(size > LIMIT[x.type], large, usual, [x])
-    return q, r, low
+    return Reduced(*x.graph.branch(size > LIMIT[x.type], large, usual, [x]))
 
 
 @once
@@ -44,7 +57,7 @@ def _reductions(type: str) -> tuple[ir.Function, ir.Function]:
     )
 
 
-def _reduce_usual(x: Expr) -> tuple[Expr, Expr, Expr]:
+def _reduce_usual(x: Expr) -> tuple[Expr, ...]:
     """For |x| <= LIMIT, by subtraction of q * pi / 2 (Cody and Waite)."""
     parts = [float.fromhex(p) for p in PARTS[x.type]]
     shifter = format_of(x).shifter
@@ -53,13 +66,16 @@ def _reduce_usual(x: Expr) -> tuple[Expr, Expr, Expr]:
     first = fma(n, -parts[0], x)  # exact
     second = fma(n, -parts[1], first)
     error = fma(n, -parts[1], first - second)
-    r, low = fast_two_sum(second, fma(n, -parts[2], error))
-    return to_bits(count), r, fma(n, -parts[3], low)
+    # r as early as possible: what depends on it is a long chain.
+    r = fma(n, -parts[2], second)
+    low = fma(n, -parts[2], second - r) + fma(n, -parts[3], error)
+    return to_bits(count), r, low, second
 
 
-def _reduce_large(x: Expr) -> tuple[Expr, Expr, Expr]:
+def _reduce_large(x: Expr) -> tuple[Expr, ...]:
     """For any x, with the bits of 2 / pi that matter (Payne and Hanek)."""
-    return _reduce_double(x) if x.type == "float64" else _reduce_single(x)
+    q, r, low = _reduce_double(x) if x.type == "float64" else _reduce_single(x)
+    return q, r, low, r
 
 
 def _reduce_single(x: Expr) -> tuple[Expr, Expr, Expr]:

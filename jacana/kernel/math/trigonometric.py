@@ -4,7 +4,7 @@ from jacana.kernel import build, ir
 from jacana.kernel.expr import Expr
 from jacana.kernel.math.define import elementary, fma, format_of, once, polynomial, select, to_bits
 from jacana.kernel.math.pairs import Pair, fast_two_sum, quotient
-from jacana.kernel.math.reduction import reduce
+from jacana.kernel.math.reduction import Reduced, reduce
 
 # sin(r) = r + r**3 * p(r**2); bench/minimax.py sin
 SIN = {
@@ -22,29 +22,43 @@ COS = {
         -2.7557314218767448e-7, 2.0875705625442008e-9, -1.1358760291882988e-11,
     ),
 }  # fmt: skip
+# Up to here the quadrant is 0, with nothing to subtract.
+FIRST_QUADRANT = 0.78
 # Below this sin(x) and tan(x) round to x.
 TINY = {"float32": 2.0**-13, "float64": 2.0**-27}
 
 
-def sin_cos_pairs(r: Expr, low: Expr) -> tuple[Pair, Pair]:
+def sin_cos_pairs(r: Expr, low: Expr, rough: Expr) -> tuple[Pair, Pair]:
     """sin and cos of r + low, for |r| <= pi / 4."""
     z = r * r
-    head, error = fast_two_sum(1.0, z * -0.5)
+    head = fma(rough * rough, -0.5, 1.0)
+    error = fma(z, -0.5, 1.0 - head)
     sin_tail = fma(z * r, polynomial(z, SIN[r.type]), low * head)
     cos_tail = fma(z * z, polynomial(z, COS[r.type]), fma(-r, low, error))
     return (r, sin_tail), (head, cos_tail)
 
 
-def _with_sign(value: Expr, quadrant: Expr) -> Expr:
-    """-value where bit 1 of the quadrant is set."""
-    sign = (quadrant & 2) << (format_of(value).mantissa + (7 if value.type == "float32" else 10))
-    return (to_bits(value) ^ sign).bitcast(value.type)
+def _sign_of_quadrant(quadrant: Expr, x: Expr) -> Expr:
+    """The sign bit where bit 1 of the quadrant is set."""
+    return (quadrant & 2) << (format_of(x).mantissa + (7 if x.type == "float32" else 10))
 
 
-def _sin_of_quadrant(quadrant: Expr, r: Expr, low: Expr) -> Expr:
-    (s, s_tail), (c, c_tail) = sin_cos_pairs(r, low)
+def _sin_of_quadrant(quadrant: Expr, of: Reduced, sign: Expr) -> Expr:
+    """The sine or cosine that the quadrant asks for, with its sign flipped where `sign` is set."""
+    (s, s_tail), (c, c_tail) = sin_cos_pairs(of.r, of.low, of.rough)
     odd = (quadrant & 1).ne(0)
-    return _with_sign(select(odd, c, s) + select(odd, c_tail, s_tail), quadrant)
+    size = select(odd, c, s) + select(odd, c_tail, s_tail)
+    return (to_bits(size) ^ sign).bitcast(size.type)
+
+
+def _sin_reduced(x: Expr, of: Reduced) -> Expr:
+    """The sine; what is small rounds to itself, but for zero, which has lost its sign by then."""
+    zero = select(x.eq(0), to_bits(x), 0)
+    return _sin_of_quadrant(of.q, of, _sign_of_quadrant(of.q, x) | zero)
+
+
+def _cos_reduced(x: Expr, of: Reduced) -> Expr:
+    return _sin_of_quadrant(of.q + 1, of, _sign_of_quadrant(of.q + 1, x))
 
 
 @elementary
@@ -53,8 +67,7 @@ def sin(x: Expr) -> Expr:
 
     At most 0.79 ulp in float32 and 0.78 in float64.
     """
-    q, r, low = reduce(x)
-    return select(abs(x) < TINY[x.type], x, _sin_of_quadrant(q, r, low))
+    return _by_size(_sin_sides(x.type), x)
 
 
 @elementary
@@ -63,8 +76,46 @@ def cos(x: Expr) -> Expr:
 
     At most 0.79 ulp in float32 and 0.78 in float64.
     """
-    q, r, low = reduce(x)
-    return _sin_of_quadrant(q + 1, r, low)
+    return _by_size(_cos_sides(x.type), x)
+
+
+Sides = tuple[ir.Function, ir.Function]
+
+
+def _by_size(sides: Sides, x: Expr) -> Expr:
+    """A function of x; where x is its own remainder, a scalar takes the short way."""
+    (made,) = x.graph.branch(abs(x) <= FIRST_QUADRANT, *sides, [x], shortcut=True)
+    return made
+
+
+@once
+def _sin_sides(type: str) -> Sides:
+    near, anywhere = f"sin_near_{type}", f"sin_anywhere_{type}"
+    return build.function(near, type)(_sin_near), build.function(anywhere, type)(_sin_anywhere)
+
+
+@once
+def _cos_sides(type: str) -> Sides:
+    near, anywhere = f"cos_near_{type}", f"cos_anywhere_{type}"
+    return build.function(near, type)(_cos_near), build.function(anywhere, type)(_cos_anywhere)
+
+
+def _sin_near(x: Expr) -> Expr:
+    (s, tail), _ = sin_cos_pairs(x, x.const(0), x)
+    return select(abs(x) < TINY[x.type], x, s + tail)
+
+
+def _sin_anywhere(x: Expr) -> Expr:
+    return _sin_reduced(x, reduce(x))
+
+
+def _cos_near(x: Expr) -> Expr:
+    _, (c, tail) = sin_cos_pairs(x, x.const(0), x)
+    return c + tail
+
+
+def _cos_anywhere(x: Expr) -> Expr:
+    return _cos_reduced(x, reduce(x))
 
 
 @elementary
@@ -73,9 +124,9 @@ def tan(x: Expr) -> Expr:
 
     At most 1.03 ulp in float32 and 0.97 in float64.
     """
-    q, r, low = reduce(x)
-    (s, s_tail), (c, c_tail) = sin_cos_pairs(r, low)
-    odd = (q & 1).ne(0)
+    of = reduce(x)
+    (s, s_tail), (c, c_tail) = sin_cos_pairs(of.r, of.low, of.rough)
+    odd = (of.q & 1).ne(0)
     numerator = fast_two_sum(select(odd, -c, s), select(odd, -c_tail, s_tail))
     denominator = fast_two_sum(select(odd, s, c), select(odd, s_tail, c_tail))
     return select(abs(x) < TINY[x.type], x, quotient(numerator, denominator))
@@ -84,9 +135,8 @@ def tan(x: Expr) -> Expr:
 @once
 def _sin_cos(type: str) -> ir.Function:
     def both(x: Expr) -> tuple[Expr, ...]:
-        q, r, low = reduce(x)
-        tiny = abs(x) < TINY[type]
-        return select(tiny, x, _sin_of_quadrant(q, r, low)), _sin_of_quadrant(q + 1, r, low)
+        reduced = reduce(x)
+        return _sin_reduced(x, reduced), _cos_reduced(x, reduced)
 
     return build.function(f"sin_cos_{type}", type)(both)
 
