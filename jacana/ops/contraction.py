@@ -171,12 +171,18 @@ def _cotangent(
     """
     (other_c, of_c), (other_b, of_b) = contracting, batch
     other_free = free_axes(np.ndim(other), other_c, other_b)
-    numbers = ((joined, other_free), (tuple(range(len(of_b))), other_b))
-    made = ops.dot_general(ct, other, dimension_numbers=numbers, **params)
     kept = free_axes(len(of.shape), of_c, of_b)
-    # Which axis of `of` each axis of the product is.
-    order = (*of_b, *kept, *(of_c[other_c.index(a)] for a in sorted(other_c)))
-    permutation = tuple(int(p) for p in np.argsort(order))
+    # Which axes of `of` those of the product are, first those of ct, then those of other.
+    of_ct, of_other = kept, tuple(of_c[other_c.index(a)] for a in sorted(other_c))
+    operands, axes = (ct, other), (joined, other_free)
+    work = math.prod(of.shape) * math.prod(np.shape(other)[a] for a in other_free)
+    if not of_b and of_ct > of_other and work > ONE_LAYOUT_WORK:
+        # Nothing has to move if the operands stand the other way round. (Small products are
+        # printed as JAX prints them.)
+        operands, axes, of_ct, of_other = operands[::-1], axes[::-1], of_other, of_ct
+    numbers = (axes, (tuple(range(len(of_b))), other_b))
+    made = ops.dot_general(*operands, dimension_numbers=numbers, **params)
+    permutation = tuple(int(p) for p in np.argsort((*of_b, *of_ct, *of_other)))
     if permutation != tuple(range(len(permutation))):
         made = ops.transpose(made, permutation=permutation)
     if made.dtype != of.dtype:

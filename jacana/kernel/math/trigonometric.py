@@ -30,11 +30,12 @@ TINY = {"float32": 2.0**-13, "float64": 2.0**-27}
 
 def sin_cos_pairs(r: Expr, low: Expr, rough: Expr) -> tuple[Pair, Pair]:
     """sin and cos of r + low, for |r| <= pi / 4."""
-    z = r * r
-    head = fma(rough * rough, -0.5, 1.0)
+    z, square = r * r, rough * rough
+    head = fma(square, -0.5, 1.0)
     error = fma(z, -0.5, 1.0 - head)
-    sin_tail = fma(z * r, polynomial(z, SIN[r.type]), low * head)
-    cos_tail = fma(z * z, polynomial(z, COS[r.type]), fma(-r, low, error))
+    # What low adds is its product with cos(r) or -sin(r), of which a few bits will do.
+    sin_tail = fma(z * r, polynomial(z, SIN[r.type]), low * fma(square, -0.48, 1.0))
+    cos_tail = fma(z * z, polynomial(z, COS[r.type]), fma(r * -0.92, low, error))
     return (r, sin_tail), (head, cos_tail)
 
 
