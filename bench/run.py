@@ -10,6 +10,7 @@ Only ratios from one run mean something; below 1 jacana is faster.
 import argparse
 import importlib
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -17,13 +18,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from measure import microseconds
 
 import jacana
 import jacana.numpy as jnp
 
 HERE = Path(__file__).resolve().parent
-SUITES = ["quickstart"]
+SUITES = ["quickstart", "small_calls", "arrays", "products", "loops"]
 
 Clock = Callable[[str, float], float]
 
@@ -125,8 +127,22 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+def machine() -> str:
+    """What this machine can do: copying, and the library of matrix products that NumPy has."""
+    source = np.ones(1 << 25, np.float32)
+    target = np.empty_like(source)
+    copy = microseconds(lambda: np.copyto(target, source), 0.3)
+    a = np.ones((2048, 2048), np.float32)
+    product = microseconds(lambda: a @ a, 0.5)
+    return (
+        f"one core copies {2 * source.nbytes / copy / 1e3:.1f} GB/s; NumPy multiplies matrices at "
+        f"{2 * 2048**3 / product / 1e3:.0f} GFLOP/s on {os.cpu_count()} cores"
+    )
+
+
 def main() -> None:
     options = parse(sys.argv[1:])
+    print(machine())
     results = {suite: run_suite(suite, options) for suite in options.suites}
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

@@ -168,6 +168,12 @@ class Graph:
             return self._make("scalar", (), value, type, struct.pack("<d", value))
         return self._make("scalar", (), value, type)
 
+    def divisor(self, x: Expr) -> Expr:
+        """A divisor, as part of the code if it is a whole number: that is a multiplication then."""
+        if x.op == "scalar" and x.type not in ir.FLOATS:
+            return self.const(x.data, x.type)
+        return x
+
     def variable(self, type: str, extent: Expr | None = None) -> Expr:
         """A new variable bound by a loop (which runs below `extent`), a reduction or a function."""
         bit = 1 << self.variables

@@ -126,7 +126,7 @@ class Div(Elementwise):
         return [gather_in(ops.div(ct, y), x), None]
 
     def element(self, x: Any, y: Any) -> Any:
-        return x / y
+        return x / (y.graph.divisor(y) if isinstance(y, Expr) else y)
 
 
 class Rem(Elementwise):
@@ -150,8 +150,8 @@ class Rem(Elementwise):
         whole = ops.mul(ops.sign(quotient), ops.floor(ops.abs(quotient)))
         return ops.mul(ops.neg(t), whole)
 
-    def element(self, x: Any, y: Any) -> Any:
-        return x % y
+    def element(self, x: Any, y: Expr) -> Any:
+        return x % y.graph.divisor(y)
 
 
 class MulHi(Elementwise):
