@@ -192,7 +192,7 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     """x times the normal distribution's probability of less than x; by tanh, if approximate.
 
     >>> gelu(np.float32([-1, 0, 1]), approximate=False)
-    Array([-0.15865524,  0.        ,  0.8413448 ], dtype=float32)
+    Array([-0.15865526,  0.        ,  0.8413447 ], dtype=float32)
     """
     return gelu_by_tanh(x) if approximate else gelu_by_erfc(x)
 
