@@ -54,7 +54,7 @@ BANNED_WORDS = {
 # Given by JAX's and NumPy's API.
 ALLOWED_NAMES = re.compile(
     r"^(flatten_util|relu6|tree_util|test_util|api_util|linear_util|source_info_util|newaxis"
-    r"|__new__|new_ref|new_jaxpr_eqn|deflinear2|unzip2)$"
+    r"|__new__|new_ref|mesh_utils|new_jaxpr_eqn|deflinear2|unzip2)$"
 )
 GENERATION = re.compile(r"(_v\d+|[a-z]{4,}[2-9])$")
 # Digits that are mathematics or a dtype.

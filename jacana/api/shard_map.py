@@ -174,6 +174,7 @@ class Mapping:
 
     def _cut(self, x: Any, spec: PartitionSpec) -> tuple[Any, Places]:
         """An array with an axis for each mesh axis that divides it, and where those are."""
+        x = self._placed(x, spec)
         shape: list[int] = []
         places: Places = {}
         for n, axes in zip(np.shape(x), self._names(spec, np.ndim(x))):
@@ -194,9 +195,12 @@ class Mapping:
             shape.append(np.shape(x)[count + i] * self._factor(axes))
         if count:
             x = ops.reshape(ops.transpose(x, permutation=tuple(order)), new_sizes=tuple(shape))
-        if isinstance(self.mesh, Mesh):
-            x = ops.sharding_constraint(x, sharding=NamedSharding(self.mesh, spec))
-        return x
+        return self._placed(x, spec)
+
+    def _placed(self, x: Any, spec: PartitionSpec) -> Any:
+        if isinstance(self.mesh, AbstractMesh):
+            return x
+        return ops.sharding_constraint(x, sharding=NamedSharding(self.mesh, spec))
 
     # --- specs ------------------------------------------------------------------------------------
 

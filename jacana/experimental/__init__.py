@@ -7,6 +7,10 @@ from jacana.api.settings import disable_x64 as disable_x64, enable_x64 as enable
 from jacana.core.deferred import deferred
 
 if TYPE_CHECKING:
-    from jacana.experimental import ode as ode
+    from jacana.experimental import (
+        mesh_utils as mesh_utils,
+        ode as ode,
+        shard_map as shard_map,
+    )
 
-__getattr__, __dir__ = deferred(__name__, ("ode",))
+__getattr__, __dir__ = deferred(__name__, ("mesh_utils", "ode", "shard_map"))

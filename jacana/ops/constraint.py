@@ -8,6 +8,7 @@ import numpy as np
 from jacana.core.dimensions import Dimensions
 from jacana.core.sharding import NamedSharding, named
 from jacana.ops.families import ANY, Elementwise
+from jacana.ops.lowering import Build, Tensor
 
 
 class ShardingConstraint(Elementwise):
@@ -35,8 +36,8 @@ class ShardingConstraint(Elementwise):
             sharding = named(sharding.mesh, (*spec[:axis], (), *spec[axis:]))
         return self(x, sharding=sharding), axis
 
-    def element(self, x: Any, *, sharding: Any) -> Any:
-        return x
+    def lower(self, build: Build, *operands: Tensor, **params: Any) -> Tensor:
+        return operands[0]
 
     def spec_rule(
         self, specs: Sequence[Dimensions], avals: Any, outs: Any, params: dict[str, Any]
