@@ -23,7 +23,7 @@ from jacana.compiler.llvm.convert import bitcast, convert
 from jacana.compiler.llvm.reductions import reduce
 from jacana.compiler.llvm.repeat import first_lanes, once, prefers_mask, repeat
 from jacana.compiler.llvm.rows import folds_columns
-from jacana.compiler.llvm.scalar import operation
+from jacana.compiler.llvm.scalar import operation, reciprocal
 from jacana.kernel import ir
 
 AFFINE = ("add", "sub", "mul", "neg")
@@ -53,8 +53,16 @@ def let(e: Emitter, s: ir.Let) -> None:
         text = e.let(f"select i1 {args[0].text}, {side} {sides[0]}, {side} {sides[1]}")
     else:
         texts = [a.text for a in args] if uniform else [e.vector(a) for a in args]
+        if not uniform and s.operation in ("div", "rem") and _divides_by_one(s, args[1]):
+            texts.append(e.spread("double", reciprocal(e, s.var.type, args[1].text)))
         text = _operation(e, width, s, args[-1].type, texts)
     e.env[s.var.id] = Value(s.var.type, text, 0 if width == 1 else stride)
+
+
+def _divides_by_one(s: ir.Let, divisor: Value) -> bool:
+    """Whether all lanes divide by one number, which a product with its reciprocal may replace."""
+    known = divisor.text[0] != "%"
+    return s.var.type in ("int32", "uint32") and divisor.stride == 0 and not known
 
 
 def _operation(e: Emitter, width: int, s: ir.Let, type: str, texts: Sequence[str]) -> str:

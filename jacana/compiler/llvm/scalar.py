@@ -287,8 +287,11 @@ def known_integer(text: str) -> int | None:
 
 
 def _div(on: Operator, type: str, signed: bool, args: Sequence[str]) -> str:
-    """The quotient toward zero; x / 0 is all ones and min / -1 is min."""
-    x, y = args
+    """The quotient toward zero; x / 0 is all ones and min / -1 is min.
+
+    A third operand is 1 / y, see `reciprocal`.
+    """
+    x, y = args[:2]
     if type == "bool":
         return on.op("or", x, on.op("xor", y, on.const(-1)))
     divisor = known_integer(y)
@@ -296,7 +299,7 @@ def _div(on: Operator, type: str, signed: bool, args: Sequence[str]) -> str:
         return on.op("sdiv" if signed else "udiv", x, y)
     zero = on.compare("eq", y, on.const(0))
     if on.width > 1 and ir.WIDTH[type] <= 32:
-        quotient = _divide_as_floats(on, signed, x, y)
+        quotient = _divide_as_floats(on, signed, x, y, args[2:])
     elif on.width > 1:
         quotient = _divide_long(on, signed, x, y)
     else:
@@ -341,7 +344,19 @@ def _divide_long(on: Operator, signed: bool, x: str, y: str) -> str:
     return code.phi(on.vector, (exact, exactly), (quick, quickly))
 
 
-def _divide_as_floats(on: Operator, signed: bool, x: str, y: str) -> str:
+def reciprocal(code: Code, type: str, y: str) -> str:
+    """1 / y for an int32 or uint32, as a double that is a little larger in magnitude.
+
+    By less than one part in 2**49: the product with x reaches x / y where that is an integer, and
+    where it is not, the next integer is 1 / y away.
+    """
+    double = code.let(f"{'sitofp' if type in ir.SIGNED else 'uitofp'} i32 {y} to double")
+    return code.let(f"fdiv double {float_text(1 + 2.0**-50)}, {double}")
+
+
+def _divide_as_floats(
+    on: Operator, signed: bool, x: str, y: str, inverse: Sequence[str] = ()
+) -> str:
     """The quotient of integers by a float division too precise to round up to an integer.
 
     The float has more bits than x times two, and x / y is at least 1 / y below the next integer.
@@ -349,7 +364,7 @@ def _divide_as_floats(on: Operator, signed: bool, x: str, y: str) -> str:
     narrow_type = on.register in ("i8", "i16")
     wide = on.other("float" if narrow_type else "double")
     a, b = (on.cast("sitofp" if signed else "uitofp", wide.register, v) for v in (x, y))
-    quotient = wide.op("fdiv", a, b)
+    quotient = wide.op("fmul", a, inverse[0]) if inverse else wide.op("fdiv", a, b)
     if not narrow_type:
         return wide.cast("fptosi" if signed else "fptoui", "i32", quotient)
     return on.other("i32").cast("trunc", on.register, wide.cast("fptosi", "i32", quotient))
@@ -357,7 +372,7 @@ def _divide_as_floats(on: Operator, signed: bool, x: str, y: str) -> str:
 
 def _rem(on: Operator, type: str, signed: bool, args: Sequence[str]) -> str:
     """What division leaves; x % 0 is x."""
-    x, y = args
+    x, y = args[:2]
     divisor = known_integer(y)
     if divisor is not None and divisor not in (0, -1) and type != "bool":
         return on.op("srem" if signed else "urem", x, y)

@@ -167,3 +167,25 @@ def test_quotients_next_to_integers(type, rng):
             made = w.graph.op(operation, w.graph.load(a, i), w.graph.load(b, i))
             w.store(w.output(160, type), i, made)
     w.check((0, 160), (3, 150))
+
+
+@pytest.mark.parametrize("type", ["int32", "uint32"])
+@pytest.mark.parametrize("operation", ["div", "rem"])
+def test_division_by_one_number(type, operation, rng):
+    info = np.iinfo(type)
+    divisors = [0, 1, 2, 3, 7, 10, 1000, 65537, info.max, info.max - 1, info.max // 2 + 1]
+    if type == "int32":
+        divisors += [-1, -2, -7, info.min, info.min + 1]
+    for divisor in divisors:
+        near = max(abs(divisor), 1) * rng.integers(0, max(info.max // max(abs(divisor), 1), 1), 300)
+        values = np.concatenate(
+            [[0, 1, info.max, info.min, info.max - 1], near, near - 1, near + 1]
+        )
+        values = np.concatenate([values, -near, rng.integers(info.min, info.max, 300)])
+        values = np.clip(values, info.min, info.max)
+        w = KernelWriter()
+        x, out = w.buffer(values, type), w.output(len(values), type)
+        by = w.graph.scalar(divisor, type)
+        with w.loop(w.index(len(values)), "vector", True) as i:
+            w.store(out, i, w.graph.op(operation, w.graph.load(x, i), by))
+        w.check((0, len(values)))
