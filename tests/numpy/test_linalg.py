@@ -281,6 +281,16 @@ def test_determinants_whose_factors_leave_the_range():
     np.testing.assert_allclose(jnp.diag(grad(jnp.linalg.det)(a)), 1 / jnp.diag(a), rtol=1e-4)
 
 
+def test_slogdet_of_complex_matrices_turns():
+    a = matrix(4, 4, dtype="complex128", seed=2)
+
+    def f(t):
+        sign, log = jnp.linalg.slogdet(a + t * (1 + 2j) * np.eye(4))
+        return jnp.angle(sign) + log
+
+    np.testing.assert_allclose(grad(f)(0.1), differences(f, np.array(0.1)), rtol=1e-6)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
 def test_systems_of_all_sizes_alone_and_in_batches(n):
     a = np.asarray(matrix(70, n, n, seed=n), "f4")

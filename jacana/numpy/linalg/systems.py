@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jacana import ops
+from jacana.api.custom import custom_jvp
 from jacana.api.jit import jit
 from jacana.core import dtypes
 from jacana.numpy import conditions, reductions
@@ -45,8 +46,12 @@ def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     """
     if method not in (None, "lu", "qr"):
         raise ValueError(f"Unrecognized method='{method}'. Options are 'lu' or 'qr'.")
-    a = square("slogdet", a)
-    lu, pivots, _ = ops.lu(a)
+    return SlogdetResult(*_sign_and_log(square("slogdet", a)))
+
+
+@custom_jvp
+def _sign_and_log(a: Any) -> Any:
+    lu, pivots, _ = ops.lu_factors(a)
     d = diagonal(lu)
     axis = d.ndim - 1
     rows = ops.iota(dtype=dtypes.int32, shape=d.shape, dimension=axis)
@@ -54,7 +59,19 @@ def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     odd = ops.eq(ops.and_(exchanges, np.int32(1)), np.int32(1))
     sign = ops.reduce_prod(ops.sign(d), axes=(axis,))
     log = ops.reduce_sum(ops.log(ops.abs(d)), axes=(axis,))
-    return SlogdetResult(ops.select_n(odd, sign, ops.neg(sign)), log)
+    return ops.select_n(odd, sign, ops.neg(sign)), log
+
+
+@_sign_and_log.defjvp
+def _sign_and_log_jvp(primals: Any, tangents: Any) -> Any:
+    """log(det(a)) grows by the trace of a^-1 da, of which the imaginary part turns the sign."""
+    (a,), (da,) = primals, tangents
+    sign, log = _sign_and_log(a)
+    grown = reductions.sum(diagonal(solve_promoted(a, da)), axis=-1)
+    if not dtypes.is_complex(a.dtype):
+        return (sign, log), (sign * 0, grown)
+    turned = sign * ops.complex(ops.real(grown) * 0, ops.imag(grown))
+    return (sign, log), (turned, ops.real(grown))
 
 
 @jit
