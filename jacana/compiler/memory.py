@@ -2,7 +2,8 @@
 that reads it; updates happen in place where what they update is not needed any more.
 """
 
-from collections.abc import Iterable, Sequence
+from bisect import insort
+from collections.abc import Sequence
 
 from jacana.compiler.commands import Command
 
@@ -23,23 +24,26 @@ def plan(
         for slot in command.slots:
             first.setdefault(slot, at)
     last = last_uses(commands)
-    placed: list[tuple[int, int, int, int]] = []  # (offset, end, first, last)
+    placed: list[tuple[int, int, int, int]] = []  # (offset, end, first, last), sorted
     offsets = []
     # Big ones first: they are the ones that are hard to place.
     for slot in sorted(temporaries, key=lambda s: (-temporaries[s], s)):
         size = -(-max(temporaries[slot], 1) // ALIGNMENT) * ALIGNMENT
         start, end = first.get(slot, 0), last.get(slot, 0)
-        offset = _fit(size, [p for p in placed if p[2] <= end and start <= p[3]])
-        placed.append((offset, offset + size, start, end))
+        offset = _fit(size, start, end, placed)
+        insort(placed, (offset, offset + size, start, end))
         offsets.append((slot, offset))
     return tuple(offsets), max((p[1] for p in placed), default=0)
 
 
-def _fit(size: int, taken: Iterable[tuple[int, int, int, int]]) -> int:
-    """The lowest offset where `size` bytes do not overlap what is taken."""
+def _fit(size: int, start: int, stop: int, placed: Sequence[tuple[int, int, int, int]]) -> int:
+    """The lowest offset where `size` bytes do not overlap what lives between start and stop."""
     at = 0
-    for offset, end, _, _ in sorted(taken):
+    for offset, end, first, last in placed:
+        if first > stop or last < start:
+            continue
         if at + size <= offset:
             break
-        at = max(at, end)
+        if end > at:
+            at = end
     return at
