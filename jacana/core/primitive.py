@@ -93,6 +93,8 @@ class Primitive:
     equation_doc: Any = None
     # Whether its transpose calls the user's Python, which may look at concrete values.
     calls_python = False
+    # Whether it has no rule of its own: it means what its callee means, to derivatives as well.
+    is_plain_call = False
     # Whether it ends, and leaves no trace, also on operands that are not meant for it.
     is_total = True
     # What an element costs, in additions: fusion weighs computing it again against storing it.

@@ -8,9 +8,10 @@ from jacana.core.deferred import deferred
 
 if TYPE_CHECKING:
     from jacana.experimental import (
+        jet as jet,
         mesh_utils as mesh_utils,
         ode as ode,
         shard_map as shard_map,
     )
 
-__getattr__, __dir__ = deferred(__name__, ("mesh_utils", "ode", "shard_map"))
+__getattr__, __dir__ = deferred(__name__, ("jet", "mesh_utils", "ode", "shard_map"))

@@ -20,6 +20,7 @@ class Call(TakesRefs):
 
     name = "jit"
     multiple_results = True
+    is_plain_call = True
 
     def type_rule(self, *xs: ShapedArray, name: str, jaxpr: ClosedJaxpr) -> list[ShapedArray]:
         return jaxpr.out_avals

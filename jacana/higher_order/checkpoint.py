@@ -31,6 +31,7 @@ class Checkpoint(TakesRefs):
 
     name = "remat2"
     multiple_results = True
+    is_plain_call = True
     jvp = Inapplicable("jvp_rule differentiates the program as a whole")
     batch = Inapplicable("batch_rule batches the program")
 

@@ -8,6 +8,7 @@ it that keeps the rule as a param.
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from jacana.core.evaluate import evaluate
 from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.stage import JaxprTrace, stage
 from jacana.core.trace import ConcreteTrace, Trace, Tracer, current, set_current
@@ -15,6 +16,7 @@ from jacana.core.values import aval_of
 from jacana.transforms.batch import BatchTrace, BatchTracer, batch, to_axis, with_axis
 from jacana.transforms.derived import evaluated, kept
 from jacana.transforms.eager_tape import EagerTape
+from jacana.transforms.jet import JetTrace
 from jacana.transforms.jvp import JVPTrace
 from jacana.transforms.linearize import Tape
 
@@ -67,6 +69,13 @@ def run_under(trace: Trace, custom: CustomFunction, args: Sequence[Any]) -> list
         outs, out_axes = custom.run_batch(trace, *trace.split(args))
         pairs = zip(outs, out_axes, strict=True)
         return [o if a is None else BatchTracer(trace, o, a) for o, a in pairs]
+    if isinstance(trace, JetTrace):
+        if not mine:
+            return run_under(trace.parent, custom, args)
+        # As an equation, so that its rule makes the series.
+        program, consts = staged(lambda *xs: run(custom, xs), args, "jet")
+        with set_current(trace):
+            return evaluate(program.jaxpr, (), [*consts, *args])
     if isinstance(trace, Tape | EagerTape) and not mine:
         return run_under(trace.parent, custom, args)
     if isinstance(trace, ConcreteTrace):
