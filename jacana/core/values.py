@@ -31,11 +31,21 @@ def aval_of(value: Any) -> ShapedArray:
 
 def _aval_by_kind(value: Any) -> ShapedArray:
     if isinstance(value, np.ndarray | np.generic):
+        check_unmasked(value)
         return _numpy_aval(value)
     for kind, rule in _scalar_kinds:
         if isinstance(value, kind):
             return rule(value)
     raise errors.NotAnArrayError(value)
+
+
+def check_unmasked(value: np.ndarray | np.generic) -> None:
+    """Raise ValueError for an array of NumPy that has a mask."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise ValueError(
+            "numpy masked arrays are not supported: their masks would be lost. Use "
+            "value.filled(...) to say what stands in the masked places."
+        )
 
 
 def is_array_like(value: Any) -> bool:

@@ -9,7 +9,7 @@ from jacana import ops
 from jacana.core import config, dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.trace import Tracer, is_eager
-from jacana.core.values import aval_of
+from jacana.core.values import aval_of, check_unmasked
 from jacana.numpy.promotion import (
     as_array,
     broadcast_shape,
@@ -81,6 +81,7 @@ def _array(value: Any, asked: Any, copy: bool) -> Any:
     if isinstance(value, PYTHON_SCALARS) and not isinstance(value, np.generic):
         return _from_python(value, asked)
     if isinstance(value, np.ndarray | np.generic):
+        check_unmasked(value)
         return _from_numpy(value, asked)
     if isinstance(value, list | tuple):
         return _from_sequence(value, asked)

@@ -15,6 +15,8 @@ CASES = {
         r"add requires ndarray or scalar .* at position 0",
     ),
     "none": (lambda: jnp.sin(None), TypeError, "sin requires ndarray or scalar arguments"),
+    "mask": (lambda: jnp.sin(np.ma.masked_array([1.0], [True])), ValueError, "masked arrays"),
+    "array of a mask": (lambda: jnp.array(np.ma.masked_array([1.0])), ValueError, "masked arrays"),
     "text": (lambda: jnp.add("a", 2), TypeError, "not a valid JAX type"),
     "broadcast": (
         lambda: jnp.add(X, np.ones(4)),
