@@ -8,10 +8,11 @@ from jacana.core.deferred import deferred
 
 if TYPE_CHECKING:
     from jacana.experimental import (
+        checkify as checkify,
         jet as jet,
         mesh_utils as mesh_utils,
         ode as ode,
         shard_map as shard_map,
     )
 
-__getattr__, __dir__ = deferred(__name__, ("jet", "mesh_utils", "ode", "shard_map"))
+__getattr__, __dir__ = deferred(__name__, ("checkify", "jet", "mesh_utils", "ode", "shard_map"))
