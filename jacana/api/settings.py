@@ -1,7 +1,7 @@
 """`jax.config`: settings by attribute and by `update`."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from jacana.api import tracebacks
@@ -107,3 +107,23 @@ def threefry_partitionable(new_val: bool = True) -> Iterator[None]:
 def checking_leaks() -> Iterator[None]:
     with settings.override(check_tracer_leaks=True):
         yield
+
+
+def _scope(field: str, what: str) -> Callable[[Any], AbstractContextManager[None]]:
+    """A `with`-scope that sets an option."""
+
+    @contextmanager
+    def scope(new_val: Any = True) -> Iterator[None]:
+        with settings.override(**{field: new_val}):
+            yield
+
+    scope.__name__, scope.__doc__ = field, f"`with {field}(value):` {what} inside."
+    return scope
+
+
+check_tracer_leaks = _scope("check_tracer_leaks", "whether leaked traced values raise")
+enable_checks = _scope("enable_checks", "whether programs are checked between passes")
+explain_cache_misses = _scope("explain_cache_misses", "whether tracing again is explained")
+default_prng_impl = _scope("default_prng_impl", "the kind of keys that jax.random makes")
+enable_custom_prng = _scope("enable_custom_prng", "whether PRNGKey makes typed keys")
+legacy_prng_key = _scope("legacy_prng_key", "what to do with keys that are plain uint32 arrays")

@@ -25,6 +25,7 @@ ELSEWHERE = {
     "jax.interpreters": "jacana.compat.interpreters",
     "jax.config": "jacana.compat.config",
     "jax.typing": "jacana.compat.typing",
+    "jax.version": "jacana.compat.version",
     "jax.errors": "jacana.core.errors",
     "jax.dtypes": "jacana.compat.dtypes",
     "jax.api_util": "jacana.compat.api_util",

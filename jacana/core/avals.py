@@ -58,7 +58,11 @@ class ShapedArray:
     _placed: dict[Any, "ShapedArray"] = {}
     _varying: dict[Any, "ShapedArray"] = {}
 
-    def __new__(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> "ShapedArray":
+    def __new__(
+        cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False, *, sharding: Any = None
+    ) -> "ShapedArray":
+        if sharding is not None:
+            return cls(shape, dtype, weak_type).placed(sharding)
         key = (shape, dtype, weak_type)
         try:
             return cls._interned[key]

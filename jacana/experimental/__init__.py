@@ -10,9 +10,12 @@ if TYPE_CHECKING:
     from jacana.experimental import (
         checkify as checkify,
         jet as jet,
+        layout as layout,
         mesh_utils as mesh_utils,
         ode as ode,
         shard_map as shard_map,
     )
 
-__getattr__, __dir__ = deferred(__name__, ("checkify", "jet", "mesh_utils", "ode", "shard_map"))
+__getattr__, __dir__ = deferred(
+    __name__, ("checkify", "jet", "layout", "mesh_utils", "ode", "shard_map")
+)

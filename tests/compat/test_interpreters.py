@@ -9,7 +9,7 @@ import pytest
 import jacana
 import jacana.numpy as jnp
 from jacana import compat, lax
-from jacana.compat import api_util
+from jacana.compat import api_util, internals
 from jacana.compat.extend import core, linear_util
 from jacana.compat.internals.sequences import safe_map, split_list, unzip2
 from jacana.compat.interpreters import partial_eval
@@ -118,6 +118,8 @@ def test_sequences():
         ("jax.interpreters.ad", "jacana.compat.interpreters.ad"),
         ("jax.extend.core", "jacana.compat.extend.core"),
         ("jax.extend.core.primitives", "jacana.compat.extend.primitives"),
+        ("jax.version", "jacana.compat.version"),
+        ("jax._src.core", "jacana.compat.internals.core"),
         ("jax._src.util", "jacana.compat.internals.sequences"),
         ("jax._src.dtypes", "jacana.compat.internals.dtypes"),
         ("jax.stages", "jacana.stages"),
@@ -128,6 +130,29 @@ def test_where_modules_are(name, target):
     assert compat.jacana_name(name) == target
     if target is not None:
         assert importlib.import_module(target) is sys.modules[target]
+
+
+def test_settings_as_scopes():
+    for name in ("check_tracer_leaks", "enable_checks", "explain_cache_misses"):
+        before = jacana.config.read(f"jax_{name}")
+        with getattr(jacana, name)(not before):
+            assert jacana.config.read(f"jax_{name}") is not before
+        assert jacana.config.read(f"jax_{name}") is before
+    with jacana.default_prng_impl("rbg"):
+        assert jacana.config.jax_default_prng_impl == "rbg"
+
+
+def test_what_of_the_inside_is_there():
+    assert internals.core.ShapedArray is core.ShapedArray
+    assert internals.util.safe_map is safe_map
+    with pytest.raises(AttributeError, match="JAX's inside"):
+        internals.lib  # noqa: B018
+
+
+def test_avals_with_shardings():
+    sharding = jacana.NamedSharding(jacana.sharding.Mesh(jacana.devices()[:1], ("x",)), jacana.P())
+    assert core.ShapedArray((2,), np.float32, sharding=None).sharding is None
+    assert core.ShapedArray((2,), np.float32, sharding=sharding).sharding is sharding
 
 
 def test_partial_evaluation():

@@ -8,8 +8,8 @@ from typing import Any
 
 # JAX's names of modules that have another name here.
 MODULES = {
-    "ad_util": "derivatives", "compiler": "compiler", "dispatch": "dispatch", "dtypes": "dtypes",
-    "traceback_util": "tracebacks", "util": "sequences",
+    "ad_util": "derivatives", "compiler": "compiler", "core": "core", "dispatch": "dispatch",
+    "dtypes": "dtypes", "traceback_util": "tracebacks", "util": "sequences",
 }  # fmt: skip
 
 
