@@ -58,7 +58,6 @@ from jacana.api.placing import (
     make_array_from_callback as make_array_from_callback,
     make_array_from_single_device_arrays as make_array_from_single_device_arrays,
 )
-from jacana.api.pmap import pmap as pmap
 from jacana.api.scopes import (
     effects_barrier as effects_barrier,
     ensure_compile_time_eval as ensure_compile_time_eval,
@@ -84,7 +83,6 @@ from jacana.api.settings import (
     numpy_rank_promotion as numpy_rank_promotion,
     threefry_partitionable as threefry_partitionable,
 )
-from jacana.api.shard_map import shard_map as shard_map
 from jacana.api.vmap import vmap as vmap
 from jacana.core import errors as errors
 from jacana.core.deferred import deferred
@@ -128,6 +126,8 @@ if TYPE_CHECKING:
     )
     from jacana.api.callback import pure_callback as pure_callback
     from jacana.api.environment import print_environment_info as print_environment_info
+    from jacana.api.pmap import pmap as pmap
+    from jacana.api.shard_map import shard_map as shard_map
     from jacana.compat import load_ipython_extension as load_ipython_extension
     from jacana.inspection import inspect as inspect
 
@@ -154,7 +154,12 @@ __getattr__, __dir__ = deferred(
     ),
     compat=("load_ipython_extension",),
     inspection=("inspect",),
-    **{"api.environment": ("print_environment_info",), "api.callback": ("pure_callback",)},
+    **{
+        "api.environment": ("print_environment_info",),
+        "api.callback": ("pure_callback",),
+        "api.pmap": ("pmap",),
+        "api.shard_map": ("shard_map",),
+    },
 )
 
 __version__ = "0.1.0"

@@ -77,6 +77,12 @@ def device_put(
     return structure.unflatten(moved)
 
 
+def made_on(x: Any, device: Any, out_sharding: Any = None) -> Any:
+    """What a function made, where its `device` or `out_sharding` argument says, if one does."""
+    place = device if out_sharding is None else out_sharding
+    return x if place is None else device_put(x, place)
+
+
 def _as_array(x: Any) -> Any:
     return x if isinstance(x, Tracer) else to_array(x)
 
@@ -89,7 +95,7 @@ def _put(x: Any, place: Sharding | None, donate: bool) -> Any:
     array = to_array(x)
     check_divides("device_put", place, array.shape)
     moved = array.with_sharding(on_one_device(place))
-    if donate and array is x:
+    if donate and array is x and moved is not x:
         array.delete()
     return moved
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jacana import ops
+from jacana.api.placing import made_on
 from jacana.core import config, dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.trace import Tracer, is_eager
@@ -54,7 +55,7 @@ def array(
     if result.ndim < ndmin:
         shape = (1,) * (ndmin - result.ndim) + tuple(result.shape)
         result = ops.reshape(result, new_sizes=shape)
-    return result
+    return made_on(result, device, out_sharding)
 
 
 def asarray(
@@ -72,7 +73,7 @@ def asarray(
     Array(3., dtype=float32)
     """
     asked = None if dtype is None else dtypes.requested(dtype, _x64(), "asarray")
-    return _array(a, asked, bool(copy))
+    return made_on(_array(a, asked, bool(copy)), device, out_sharding)
 
 
 def _array(value: Any, asked: Any, copy: bool) -> Any:
@@ -219,7 +220,7 @@ def full(
     """
     check_operands("full", fill_value)
     asked = None if dtype is None else dtypes.requested(dtype, _x64(), "full")
-    return _filled(canonical_shape(shape), fill_value, asked)
+    return made_on(_filled(canonical_shape(shape), fill_value, asked), device, out_sharding)
 
 
 def _filled(shape: tuple[int, ...], value: Any, asked: Any) -> Any:
@@ -252,17 +253,17 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
     >>> jnp.zeros((2,), dtype="int32")
     Array([0, 0], dtype=int32)
     """
-    return _constant("zeros", shape, 0, dtype)
+    return made_on(_constant("zeros", shape, 0, dtype), device, out_sharding)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Ones of a shape, of floats where no dtype is given."""
-    return _constant("ones", shape, 1, dtype)
+    return made_on(_constant("ones", shape, 1, dtype), device, out_sharding)
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Zeros of a shape: there is no uninitialised memory."""
-    return _constant("empty", shape, 0, dtype)
+    return made_on(_constant("empty", shape, 0, dtype), device, out_sharding)
 
 
 def full_like(
@@ -271,7 +272,15 @@ def full_like(
 ) -> Any:  # fmt: skip
     """An array with `a`'s shape and dtype and one value at every index."""
     check_operands("full_like", fill_value)
-    return _like("full_like", a, fill_value, dtype, shape)
+    made = _like("full_like", a, fill_value, dtype, shape)
+    return made_on(made, _place_of(a, shape, device), out_sharding)
+
+
+def _place_of(a: Any, shape: Any, device: Any) -> Any:
+    """Where an array like another goes: to the device asked for, or to where that one is."""
+    if device is None and shape is None and type(a) is Array and is_eager():
+        return a.aval.sharding
+    return device
 
 
 def _like(function: str, a: Any, value: Any, dtype: Any, shape: Any) -> Any:
@@ -300,14 +309,16 @@ def zeros_like(
     >>> jnp.zeros_like(jnp.array([1, 2]))
     Array([0, 0], dtype=int32)
     """
-    return _like("zeros_like", a, 0, dtype, shape)
+    made = _like("zeros_like", a, 0, dtype, shape)
+    return made_on(made, _place_of(a, shape, device), out_sharding)
 
 
 def ones_like(
     a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Any:
     """Ones with `a`'s shape and dtype."""
-    return _like("ones_like", a, 1, dtype, shape)
+    made = _like("ones_like", a, 1, dtype, shape)
+    return made_on(made, _place_of(a, shape, device), out_sharding)
 
 
 def empty_like(
@@ -315,7 +326,8 @@ def empty_like(
     out_sharding: Any = None,
 ) -> Any:  # fmt: skip
     """Zeros with the shape and dtype of `prototype`."""
-    return _like("empty_like", prototype, 0, dtype, shape)
+    made = _like("empty_like", prototype, 0, dtype, shape)
+    return made_on(made, _place_of(prototype, shape, device), out_sharding)
 
 
 # --- conversions ---
@@ -333,9 +345,12 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     found = dtypes.requested(float if dtype is None else dtype, _x64(), "astype")
     if x.dtype != found or x.weak_type:
         if dtypes.is_bool(found) and not dtypes.is_key(x.dtype):
-            return ops.ne(x, x.dtype.type(0))
-        return ops.convert_element_type(x, new_dtype=found, weak_type=False)
-    return ops.copy(x) if copy else x
+            x = ops.ne(x, x.dtype.type(0))
+        else:
+            x = ops.convert_element_type(x, new_dtype=found, weak_type=False)
+    elif copy:
+        x = ops.copy(x)
+    return made_on(x, device)
 
 
 def copy(a: Any, order: str | None = None) -> Any:
@@ -446,4 +461,5 @@ def fromfunction(
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
     """An array of what another library's array holds, by DLPack."""
-    return x if isinstance(x, Array) else _from_numpy(np.from_dlpack(x), None)
+    made = x if isinstance(x, Array) else _from_numpy(np.from_dlpack(x), None)
+    return made_on(made, device)

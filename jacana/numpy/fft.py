@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jacana import ops
+from jacana.api.placing import made_on
 from jacana.core import config, dtypes
 from jacana.core.errors import TracerIntegerConversionError
 from jacana.core.values import aval_of
@@ -209,7 +210,8 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> A
     """
     size = _count("fftfreq", n)
     first = arange(0, (size - 1) // 2 + 1)
-    return _frequencies(concatenate([first, arange(-(size // 2), 0)]), size, d, dtype)
+    every = concatenate([first, arange(-(size // 2), 0)])
+    return made_on(_frequencies(every, size, d, dtype), device)
 
 
 def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
@@ -219,7 +221,7 @@ def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> 
     [0.0, 0.25, 0.5]
     """
     size = _count("rfftfreq", n)
-    return _frequencies(arange(0, size // 2 + 1), size, d, dtype)
+    return made_on(_frequencies(arange(0, size // 2 + 1), size, d, dtype), device)
 
 
 def _count(name: str, n: Any) -> int:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from jacana import ops
+from jacana.api.placing import made_on
 from jacana.core import config, dtypes
 from jacana.numpy.promotion import as_array, broadcast_to, canonical_shape, literal
 
@@ -34,7 +35,8 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = N
     (rows,) = canonical_shape(N)
     (columns,) = canonical_shape(rows if M is None else M)
     ones = _compared((rows, columns), k, ops.eq)
-    return ops.convert_element_type(ones, new_dtype=found, weak_type=False)
+    made = ops.convert_element_type(ones, new_dtype=found, weak_type=False)
+    return made_on(made, device)
 
 
 def identity(n: Any, dtype: Any = None) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from jacana import ops
 from jacana.api.eager import INDEX, OPERAND, STATIC, eager
+from jacana.api.placing import made_on
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.primitive import Primitive
@@ -168,7 +169,7 @@ def array_namespace(x: Any, *, api_version: str | None = None) -> Any:
 
 def astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
     """The array converted to a dtype."""
-    return creation.astype(self, dtype, copy=copy)
+    return creation.astype(self, dtype, copy=copy, device=device)
 
 
 def clip(self: Any, min: Any = None, max: Any = None) -> Any:
@@ -182,8 +183,8 @@ def copy(self: Any) -> Any:
 
 
 def to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
-    """The array on a device: there is one."""
-    return self
+    """The array on a device, or divided by a sharding."""
+    return made_on(self, device)
 
 
 def byteswap(self: Any) -> Any:

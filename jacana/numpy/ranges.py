@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jacana import ops
+from jacana.api.placing import made_on
 from jacana.core import config, dtypes, errors
 from jacana.core.trace import Tracer
 from jacana.core.values import aval_of
@@ -83,8 +84,10 @@ def arange(
     if isinstance(by, float) and dtypes.is_integer(found):
         # Steps of fractions are added before they are cut to integers.
         counted = _progression(n, first, by, inexact_dtype(found))
-        return ops.convert_element_type(counted, new_dtype=found, weak_type=False)
-    return _progression(n, first, by, found)
+        made = ops.convert_element_type(counted, new_dtype=found, weak_type=False)
+    else:
+        made = _progression(n, first, by, found)
+    return made_on(made, device, out_sharding)
 
 
 def _quotient(first: Any, last: Any, by: int) -> Any:
@@ -130,7 +133,7 @@ def linspace(
         out = ops.floor(out)
     if out.dtype != found or out.weak_type:
         out = ops.convert_element_type(out, new_dtype=found, weak_type=False)
-    out = _moved(out, axis)
+    out = made_on(_moved(out, axis), device)
     return (out, step) if retstep else out
 
 

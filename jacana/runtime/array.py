@@ -263,6 +263,8 @@ class Array:
 
     def with_sharding(self, sharding: Sharding | None) -> "Array":
         """An array of the same memory that is divided in another way; None: it is not placed."""
+        if self.aval.sharding == sharding:
+            return self
         return Array(self.aval.placed(sharding), self.buffer)
 
     def part(self, index: tuple[slice, ...], device: Device) -> "Array":

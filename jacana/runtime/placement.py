@@ -26,10 +26,7 @@ def shardings_of(values: Sequence[Any]) -> Shardings | None:
 
 def place(arrays: Sequence[Array], shardings: Sequence[Sharding | None]) -> list[Array]:
     """The arrays divided as the shardings say."""
-    return [
-        x if x.aval.sharding == s else x.with_sharding(s)
-        for x, s in zip(arrays, shardings, strict=True)
-    ]
+    return [x.with_sharding(s) for x, s in zip(arrays, shardings, strict=True)]
 
 
 Run = Callable[[list[Array]], list[Array]]

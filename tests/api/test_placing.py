@@ -244,3 +244,20 @@ def test_zero_size_and_nan(mesh):
     assert empty.reshape(4, 0).sharding.spec == P()
     nan = jax.device_put(jnp.full(8, jnp.nan), NamedSharding(mesh, P("x")))
     assert np.isnan(nan + 1).all()
+
+
+def test_where_arrays_are_made(x, mesh):
+    half, third = NamedSharding(mesh, P("x")), jax.devices()[3]
+    made = [
+        jnp.zeros((8, 2), device=half), jnp.ones(8, device=half), jnp.full(8, 2, device=half),
+        jnp.arange(8, device=half), jnp.linspace(0, 1, 8, device=half), jnp.eye(8, device=half),
+        jnp.array([1] * 8, device=half), jnp.asarray(np.ones(8), device=half),
+        jnp.zeros_like(np.ones(8), device=half), jnp.fft.fftfreq(8, device=half),
+        jnp.ones(8).to_device(half), jnp.ones(8).astype(int, device=half),
+    ]  # fmt: skip
+    assert [a.sharding for a in made] == [half] * len(made)
+    assert jnp.ones(2, device=third).device == third
+    assert jnp.zeros_like(x).sharding == x.sharding == jnp.asarray(x).sharding
+    assert jax.jit(lambda: jnp.ones(8, device=half))().sharding == half
+    with jax.set_mesh(mesh):
+        assert jnp.zeros(8, out_sharding=P("y")).sharding.spec == P("y")
