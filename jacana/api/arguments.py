@@ -1,6 +1,8 @@
 """Arguments of transformed functions: which are chosen, and what they may be."""
 
+import functools
 import inspect
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,12 +10,31 @@ from jacana.core import dtypes, tree
 from jacana.core.errors import NotAnArrayError
 from jacana.core.values import aval_of, is_argument, is_array_like, is_ref
 from jacana.runtime.array import Array
+from jacana.runtime.fronts import plain_function
 
 Argnums = int | Sequence[int]
 
 
 def name_of(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
+
+
+def named_after(
+    function: Callable[..., Any], wrapper: Callable[..., Any], *more: str
+) -> Callable[..., Any]:
+    """The wrapper with the name, documentation, module and attributes of a function.
+
+    As functools.update_wrapper, in a third of its time for plain functions and those of jnp.
+    """
+    assigned = ("__name__", "__doc__", "__module__", *more)
+    source = plain_function(function)
+    if type(source) is not types.FunctionType:
+        return functools.update_wrapper(wrapper, function, assigned)
+    for name in assigned:
+        setattr(wrapper, name, getattr(source, name))
+    vars(wrapper).update(source.__dict__)
+    wrapper.__wrapped__ = function  # type: ignore[attr-defined]
+    return wrapper
 
 
 def check_callable(function: Any, transformation: str) -> None:

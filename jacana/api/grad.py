@@ -1,12 +1,18 @@
 """grad and value_and_grad."""
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from jacana.api.arguments import Argnums, Chosen, check_callable, check_differentiable, name_of
+from jacana.api.arguments import (
+    Argnums,
+    Chosen,
+    check_callable,
+    check_differentiable,
+    name_of,
+    named_after,
+)
 from jacana.api.pullback import LinearMap, linearize_tree
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
@@ -42,7 +48,6 @@ def _value_and_grad(
 ) -> Callable[..., Any]:
     check_callable(fun, called)
 
-    @functools.wraps(fun, assigned=("__name__", "__qualname__", "__doc__", "__module__"))
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen(fun, argnums, args, kwargs, called)
         check_differentiable(chosen.leaves, called, holomorphic, allow_int)
@@ -52,7 +57,7 @@ def _value_and_grad(
         gradient = chosen.restore(pullback.apply(pulled_one))
         return ((value, aux), gradient) if has_aux else (value, gradient)
 
-    return value_and_gradient
+    return named_after(fun, value_and_gradient, "__qualname__")
 
 
 def pulled_one(derivative: LinearMap, residuals: Sequence[Any]) -> list[Any]:
@@ -78,12 +83,11 @@ def grad(
     """
     both = _value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, "grad")
 
-    @functools.wraps(fun, assigned=("__name__", "__qualname__", "__doc__", "__module__"))
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, result = both(*args, **kwargs)
         return (result, value[1]) if has_aux else result
 
-    return gradient
+    return named_after(fun, gradient, "__qualname__")
 
 
 def one_of(aval: ShapedArray) -> Any:

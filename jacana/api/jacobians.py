@@ -1,13 +1,19 @@
 """Jacobians and Hessians: the derivative at a point, run on all unit vectors at once."""
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from jacana import ops
-from jacana.api.arguments import Argnums, Chosen, check_callable, check_differentiable, name_of
+from jacana.api.arguments import (
+    Argnums,
+    Chosen,
+    check_callable,
+    check_differentiable,
+    name_of,
+    named_after,
+)
 from jacana.api.pullback import LinearMap, linearize_tree
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
@@ -101,7 +107,6 @@ def jacfwd(
     """
     check_callable(fun, "jacfwd")
 
-    @functools.wraps(fun, assigned=("__name__", "__doc__", "__module__"))
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen(fun, argnums, args, kwargs, "jacfwd")
         check_differentiable(chosen.leaves, "jacfwd", holomorphic, True)
@@ -111,7 +116,7 @@ def jacfwd(
         result = in_structure(pullback.apply(columns), out, chosen)
         return (result, aux) if has_aux else result
 
-    return jacobian
+    return named_after(fun, jacobian)
 
 
 def jacrev(
@@ -124,7 +129,6 @@ def jacrev(
     """The Jacobian of `fun`, row by row in reverse mode; good for wide Jacobians."""
     check_callable(fun, "jacrev")
 
-    @functools.wraps(fun, assigned=("__name__", "__doc__", "__module__"))
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen(fun, argnums, args, kwargs, "jacrev")
         check_differentiable(chosen.leaves, "jacrev", holomorphic, allow_int)
@@ -134,12 +138,14 @@ def jacrev(
         result = in_structure(pullback.apply(rows), out, chosen)
         return (result, aux) if has_aux else result
 
-    return jacobian
+    return named_after(fun, jacobian)
 
 
 def in_structure(blocks: Sequence[Any], out: Any, chosen: Chosen) -> Any:
     """Blocks as a tree of outputs whose leaves are trees of inputs."""
     n = len(chosen.leaves)
+    if len(blocks) == n:
+        return out.unflatten([chosen.restore(blocks)])
     return out.unflatten(
         [chosen.restore(blocks[i * n : (i + 1) * n]) for i in range(out.num_leaves)]
     )

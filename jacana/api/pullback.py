@@ -104,18 +104,23 @@ class Pullback:
         return self._map
 
     def apply(self, use: Use) -> list[Any]:
-        """use(map, residuals); for a form met before, one program of the residuals."""
-        jaxpr = self._linear.jaxpr
+        """use(map, residuals); for a form met before, one program of the residuals.
+
+        It is asked under the trace that the function ran under.
+        """
+        linear = self._linear
+        jaxpr = linear.jaxpr
+        key = (use, len(self._inputs), *linear.nonzero, *[aval_of(x) for x in self.outs])
+        run: Runner | None = jaxpr.derived.get(key) if linear.is_shared else None
+        if run is not None:
+            return run(self.residuals)
         # Inputs without tangents have zeros that are no arrays.
         is_whole = len(jaxpr.invars) == len(self._inputs)
-        if not is_whole or not runs_as_program(jaxpr, self._linear.is_shared):
+        if not is_whole or not runs_as_program(jaxpr, linear.is_shared):
             return use(self.map, self.residuals)
-        key = (use, *self._linear.nonzero, *[aval_of(x) for x in self.outs])
-        run: Runner | None = jaxpr.derived.get(key)
-        if run is None:
-            linear_map, avals = self.map, [v.aval for v in jaxpr.constvars]
-            run = Runner(closed(lambda *residuals: use(linear_map, residuals), avals))
-            jaxpr.derived[key] = run
+        linear_map, avals = self.map, [v.aval for v in jaxpr.constvars]
+        run = Runner(closed(lambda *residuals: use(linear_map, residuals), avals))
+        jaxpr.derived[key] = run
         return run(self.residuals)
 
 

@@ -282,13 +282,16 @@ def params_key(params: dict[str, Any]) -> Any:
 
 
 def param_key(value: Any) -> Any:
-    if isinstance(value, Jaxpr | ClosedJaxpr):
-        return value.key
-    if isinstance(value, tuple | list):
+    kind = type(value)
+    if kind is int or kind is str or value is None:
+        return value
+    if kind is tuple or isinstance(value, _SEQUENCES):
         return tuple([param_key(v) for v in value])
+    if isinstance(value, _PROGRAMS):
+        return value.key
     if isinstance(value, float):
         return (float, repr(value))
-    if isinstance(value, bool | complex | np.inexact):
+    if isinstance(value, _TOLD_BY_TEXT):
         return (type(value), repr(value))
     try:
         hash(value)
@@ -297,6 +300,11 @@ def param_key(value: Any) -> Any:
     return value
 
 
+# Tuples of types, which are quicker to ask about than unions.
+_SEQUENCES = (tuple, list)
+_PROGRAMS = (Jaxpr, ClosedJaxpr)
+_TOLD_BY_TEXT = (bool, complex, np.inexact)
+_SCALARS = (bool, int, float, complex, np.generic)
 # Values of these types are their own keys: equal ones are the same param.
 _PLAIN = frozenset((int, str, bool, type(None)))
 
@@ -315,7 +323,7 @@ def operation_key(params: dict[str, Any]) -> Any:
 def subjaxprs(params: dict[str, Any]) -> Iterator[Jaxpr]:
     """The jaxprs held by an equation's params."""
     for value in params.values():
-        for item in value if isinstance(value, tuple | list) else (value,):
+        for item in value if isinstance(value, _SEQUENCES) else (value,):
             if isinstance(item, ClosedJaxpr):
                 yield item.jaxpr
             elif isinstance(item, Jaxpr):
@@ -324,4 +332,4 @@ def subjaxprs(params: dict[str, Any]) -> Iterator[Jaxpr]:
 
 def is_literal_value(value: Any) -> bool:
     """Python scalars and NumPy scalars are written into programs; arrays never are."""
-    return isinstance(value, bool | int | float | complex | np.generic)
+    return isinstance(value, _SCALARS)

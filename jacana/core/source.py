@@ -38,7 +38,8 @@ def user_source() -> Source | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not is_ours(code.co_filename):
+        # As is_ours, without a call for each frame.
+        if not (_ours.get(code.co_filename) or is_ours(code.co_filename)):
             return Source(code, frame.f_lineno)
         frame = frame.f_back
     return None

@@ -80,7 +80,7 @@ class JaxprTrace(Trace):
 
     def atom(self, value: Any) -> Atom:
         """The variable or literal that stands for a value in this jaxpr."""
-        if isinstance(value, JaxprTracer) and value._trace is self:
+        if type(value) is JaxprTracer and value._trace is self:
             return value.variable
         if isinstance(value, Tracer) and not value._trace.alive:
             raise errors.UnexpectedTracerError(value, self.name)
@@ -94,7 +94,10 @@ class JaxprTrace(Trace):
         return var
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        invars = [self.atom(a) for a in args]
+        invars = [
+            a.variable if type(a) is JaxprTracer and a._trace is self else self.atom(a)
+            for a in args
+        ]
         avals = [v.aval for v in invars]
         if AbstractRef in map(type, avals) and not primitive.takes_refs:
             raise errors.RefOperandError(primitive.name)

@@ -53,10 +53,7 @@ def is_array_like(value: Any) -> bool:
     aval = getattr(value, "aval", None)
     if aval is not None:
         return type(aval) is not AbstractRef
-    return (
-        isinstance(value, np.ndarray | np.generic | bool | int | float | complex)
-        or type(value) in _rules
-    )
+    return isinstance(value, _ARRAY_LIKE) or type(value) in _rules
 
 
 def is_ref(value: Any) -> bool:
@@ -67,6 +64,10 @@ def is_ref(value: Any) -> bool:
 def is_argument(value: Any) -> bool:
     """Whether transformed functions take the value: an array, or a reference to one."""
     return is_array_like(value) or is_ref(value)
+
+
+# A tuple of types is quicker to ask about than a union.
+_ARRAY_LIKE = (np.ndarray, np.generic, bool, int, float, complex)
 
 
 def _numpy_aval(value: np.ndarray | np.generic) -> ShapedArray:

@@ -158,6 +158,9 @@ def _vectorcall_call() -> int:
     return ctypes.cast(ctypes.pythonapi.PyVectorcall_Call, ctypes.c_void_p).value or 0
 
 
+_operation_types: set[type] = set()
+
+
 @functools.cache
 def _operation_type() -> Any:
     prepare()
@@ -174,6 +177,7 @@ def _operation_type() -> Any:
     # Everything else is the function's: attributes of ufuncs, annotations, where it is defined.
     made.__getattr__ = lambda self, name: getattr(self.__wrapped__, name)
     made.__repr__ = lambda self: repr(self.__wrapped__)
+    _operation_types.add(made)
     made.__reduce__ = lambda self: (_by_name, (self.__wrapped__.__module__, self.__qualname__))
     return made
 
@@ -185,6 +189,13 @@ def _by_name(module: str, name: str) -> Any:
 
 
 _NAMES = ("__name__", "__wrapped__")
+
+
+def plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that an operation is made of; any other as it is."""
+    if type(function) in _operation_types:
+        return function.__wrapped__  # type: ignore[attr-defined, no-any-return]
+    return function
 
 
 def operation(slow: Callable[..., Any], function: Callable[..., Any]) -> tuple[Any, Calls | None]:

@@ -236,3 +236,25 @@ def test_threads():
     for t in threads:
         t.join()
     assert not wrong
+
+
+def test_integer_arguments_have_their_own_gradients():
+    x, f = jnp.array(X), lambda x, n: (jnp.exp(x) * 2).sum()
+    for _ in range(4):
+        assert jacana.grad(f)(x, 3).shape == (4,)
+        first, second = jacana.grad(f, argnums=(0, 1), allow_int=True)(x, 3)
+        assert first.shape == (4,) and second.dtype == jacana.float0
+
+
+def test_derivatives_are_named_after_their_functions():
+    def f(x):
+        """About f."""
+        return jnp.sum(x)
+
+    f.attribute = 1
+    for transform in (jacana.grad, jacana.value_and_grad, jacana.jacrev, jacana.jacfwd):
+        made = transform(f)
+        assert (made.__name__, made.__doc__, made.__module__) == ("f", "About f.", __name__)
+        assert made.__wrapped__ is f and made.attribute == 1
+        assert transform(jnp.sum).__name__ == "sum" and transform(jnp.sum).__doc__
+        assert transform(jacana.jit(f)).__name__ == "f"
