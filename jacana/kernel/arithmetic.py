@@ -1,6 +1,6 @@
 """What each operation of the kernel language gives, on NumPy arrays.
 
-A 4-bit integer is held in the 8-bit type of the same sign, always reduced to its range.
+An integer of less than 8 bits is held in the 8-bit type of its sign, reduced to its range.
 """
 
 from collections.abc import Callable
@@ -16,16 +16,16 @@ from jacana.kernel.build import scalar_bits
 Array = np.ndarray[Any, Any]
 
 DTYPES: dict[str, np.dtype[Any]] = {
-    "bool": np.dtype(np.bool_), "int4": np.dtype(np.int8), "uint4": np.dtype(np.uint8),
+    "bool": np.dtype(np.bool_), "int2": np.dtype(np.int8), "uint2": np.dtype(np.uint8),
+    "int4": np.dtype(np.int8), "uint4": np.dtype(np.uint8),
     "int8": np.dtype(np.int8), "uint8": np.dtype(np.uint8),
     "int16": np.dtype(np.int16), "uint16": np.dtype(np.uint16),
     "int32": np.dtype(np.int32), "uint32": np.dtype(np.uint32),
     "int64": np.dtype(np.int64), "uint64": np.dtype(np.uint64), "index": np.dtype(np.int64),
     "float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16),
     "float32": np.dtype(np.float32), "float64": np.dtype(np.float64),
+    **{name: np.dtype(getattr(ml_dtypes, name)) for name in ir.SMALL_FLOATS},
 }  # fmt: skip
-
-HALVES = frozenset(("float16", "bfloat16"))
 
 
 def apply(operation: str, result_type: str, arg_types: list[str], args: list[Array]) -> Array:
@@ -39,8 +39,8 @@ def apply(operation: str, result_type: str, arg_types: list[str], args: list[Arr
         return np.where(args[0], args[1], args[2])
     if operation in COMPARISONS:
         return COMPARISONS[operation](*args)
-    if type in HALVES:
-        return _apply_half(operation, type, args)
+    if type in ir.NARROW_FLOATS:
+        return _apply_narrow(operation, type, args)
     if type in ir.FLOATS:
         return FLOAT_OPERATIONS[operation](*args)
     if type == "bool":
@@ -48,8 +48,9 @@ def apply(operation: str, result_type: str, arg_types: list[str], args: list[Arr
     return wrap(INTEGER_OPERATIONS[operation](type, *args), type)
 
 
-def _apply_half(operation: str, type: str, args: list[Array]) -> Array:
-    if operation in ("neg", "abs", "copysign"):  # of the sign bit only, so that nan keeps its bits
+def _apply_narrow(operation: str, type: str, args: list[Array]) -> Array:
+    of_sign = operation in ("neg", "abs", "copysign")
+    if of_sign and type not in ir.SMALL_FLOATS:  # of one bit, so that nan keeps its others
         bits = [a.view(np.uint16) for a in args]
         made: Array = bits[0] ^ 0x8000
         if operation != "neg":
@@ -79,10 +80,12 @@ def constant(value: bool | int | float, type: str) -> Array:
 
 def wrap(x: Array, type: str) -> Array:
     """Values reduced modulo 2**width where NumPy's type is wider than `type`."""
-    if type in ("int4", "uint4"):
-        x = x & 15
-    if type == "int4":
-        x = (x ^ 8) - x.dtype.type(8)
+    width = ir.WIDTH[type]
+    if 1 < width < 8 and type not in ir.FLOATS:
+        x = x & (1 << width) - 1
+        if type in ir.SIGNED:
+            half = 1 << width - 1
+            x = (x ^ half) - x.dtype.type(half)
     return x
 
 
@@ -100,6 +103,8 @@ def from_bits(bits: Array, type: str) -> Array:
     if type == "bool":
         return (bits & np.uint64(0xFF)).astype(np.bool_)
     dtype = DTYPES[type]
+    if ir.WIDTH[type] < 8:
+        bits = bits & np.uint64((1 << ir.WIDTH[type]) - 1)
     made: Array = bits.astype(f"u{dtype.itemsize}").view(dtype)
     return wrap(made, type)
 
@@ -114,23 +119,38 @@ def convert(x: Array, source: str, target: str) -> Array:
     if target == "bool":
         return np.not_equal(x, 0)
     if source in ir.FLOATS:
-        if source in HALVES:
+        if source in ir.NARROW_FLOATS:
             x = x.astype(np.float32)
         if target in ir.FLOATS:
             return _narrow(x, target)
         return _to_integer(x, target)
     if target in ir.FLOATS:
-        if target == "bfloat16" and ir.WIDTH[source] > 16:
+        if target in FAR_REACHING and ir.WIDTH[source] > 16:
             return _narrow(_integer_to_odd(x), target)
         return x.astype(DTYPES[target])
     return wrap(x.astype(DTYPES[target]), target)
 
 
+# Narrow floats that integers which float32 rounds do not overflow: such integers are rounded once.
+FAR_REACHING = ("bfloat16", "float8_e8m0fnu")
+
+
 def _narrow(x: Array, target: str) -> Array:
-    if target == "bfloat16" and x.dtype == np.float64:
+    if target == "float8_e8m0fnu":
+        return _power_of_two(x)
+    if target in ir.NARROW_FLOATS and target != "float16" and x.dtype == np.float64:
+        # ml_dtypes goes by way of float32.
         near = x.astype(np.float32)
         x = _make_odd(near, np.where(np.isinf(near), 0, x - near).astype(np.float64))
     return x.astype(DTYPES[target])
+
+
+def _power_of_two(x: Array) -> Array:
+    """The nearest float8_e8m0fnu, halves up; nan for what is no positive number."""
+    fraction, exponent = np.frexp(x)
+    rounded = np.maximum(exponent - 1 + (fraction >= 0.75), -127)
+    inside = (x > 0) & np.isfinite(x) & (rounded <= 127)
+    return np.where(inside, rounded + 127, 255).astype(np.uint8).view(ml_dtypes.float8_e8m0fnu)
 
 
 def _integer_to_odd(x: Array) -> Array:

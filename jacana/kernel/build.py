@@ -9,6 +9,9 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+import ml_dtypes
+import numpy as np
+
 from jacana.kernel import ir
 from jacana.kernel.expr import Expr, Graph, Number
 
@@ -250,6 +253,8 @@ def scalar_bits(value: Number, type: str) -> int:
         return int.from_bytes(packed, "little")
     if type == "bfloat16":
         return round_to_bfloat16(scalar_bits(value, "float32"))
+    if type in ir.SMALL_FLOATS:
+        return int(np.float64(value).astype(getattr(ml_dtypes, type)).view(np.uint8))
     return int(value) & 0xFFFFFFFFFFFFFFFF
 
 

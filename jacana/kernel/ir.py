@@ -7,15 +7,22 @@ Everything here is frozen data. `build` makes it, `check` verifies it, `interpre
 
 from jacana.core.records import record
 
-FLOATS = ("float16", "bfloat16", "float32", "float64")
-SIGNED = ("int4", "int8", "int16", "int32", "int64", "index")
-UNSIGNED = ("uint4", "uint8", "uint16", "uint32", "uint64")
+# Floats that are computed in float32 and rounded once; the small ones have eight bits at most.
+SMALL_FLOATS = (
+    "float4_e2m1fn", "float8_e3m4", "float8_e4m3", "float8_e4m3fn", "float8_e4m3fnuz",
+    "float8_e4m3b11fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
+)  # fmt: skip
+NARROW_FLOATS = ("float16", "bfloat16", *SMALL_FLOATS)
+FLOATS = (*NARROW_FLOATS, "float32", "float64")
+SIGNED = ("int2", "int4", "int8", "int16", "int32", "int64", "index")
+UNSIGNED = ("uint2", "uint4", "uint8", "uint16", "uint32", "uint64")
 TYPES = ("bool", *SIGNED, *UNSIGNED, *FLOATS)
 
 # How many bits a value of each type has; "index" is the 64-bit integer that addresses buffers.
 WIDTH = {
-    "bool": 1, "int4": 4, "uint4": 4, "int8": 8, "uint8": 8, "int16": 16, "uint16": 16,
-    "int32": 32, "uint32": 32, "int64": 64, "uint64": 64, "index": 64,
+    "bool": 1, "int2": 2, "uint2": 2, "int4": 4, "uint4": 4, "int8": 8, "uint8": 8,
+    "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64, "uint64": 64, "index": 64,
+    **{name: int(name[5]) for name in SMALL_FLOATS},
     "float16": 16, "bfloat16": 16, "float32": 32, "float64": 64,
 }  # fmt: skip
 
@@ -27,7 +34,7 @@ CHUNK = 8192
 # Operation -> number of operands. Unless said otherwise operands and result have one type.
 # Each is total: `interpret` states the value for every input (division by zero, big shifts, nan).
 OPERATIONS = {
-    # arithmetic; floats in IEEE 754, 16-bit floats computed in float32 and rounded once,
+    # arithmetic; floats in IEEE 754, narrow floats computed in float32 and rounded once,
     # integers modulo 2**width. Integer x / 0 is -1 (all ones), x % 0 is x, min / -1 is min.
     "neg": 1, "abs": 1, "add": 2, "sub": 2, "mul": 2, "div": 2, "rem": 2,
     # max(a, b) is a if a is nan, else a if a > b, else b; min likewise with a < b.

@@ -151,8 +151,10 @@ def signbit(x: Any, /) -> Any:
         return ops.lt(x, literal(0, x))
     if kind in ("uint", "bool"):
         return ops.ne(x, x)
-    bits = np.dtype(f"int{8 * aval_of(x).dtype.itemsize}")
-    return ops.lt(ops.bitcast_convert_type(x, new_dtype=bits), bits.type(0))
+    bits = ops.bitcast_convert_type(
+        x, new_dtype=dtypes.dtype(f"int{dtypes.bit_width(aval_of(x).dtype)}")
+    )
+    return ops.lt(bits, literal(0, bits))
 
 
 def copysign(x: Any, y: Any, /) -> Any:

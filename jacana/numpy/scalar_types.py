@@ -45,10 +45,10 @@ def _scalar_type(name: str) -> Any:
 
 
 bool_ = _scalar_type("bool")
-int2, int4 = _scalar_type("int2"), _scalar_type("int4")
+int1, int2, int4 = (_scalar_type(name) for name in ("int1", "int2", "int4"))
 int8, int16 = _scalar_type("int8"), _scalar_type("int16")
 int32, int64 = _scalar_type("int32"), _scalar_type("int64")
-uint2, uint4 = _scalar_type("uint2"), _scalar_type("uint4")
+uint1, uint2, uint4 = (_scalar_type(name) for name in ("uint1", "uint2", "uint4"))
 uint8, uint16 = _scalar_type("uint8"), _scalar_type("uint16")
 uint32, uint64 = _scalar_type("uint32"), _scalar_type("uint64")
 float8_e3m4, float8_e4m3 = _scalar_type("float8_e3m4"), _scalar_type("float8_e4m3")
@@ -56,6 +56,7 @@ float8_e4m3fn, float8_e4m3fnuz = _scalar_type("float8_e4m3fn"), _scalar_type("fl
 float8_e4m3b11fnuz = _scalar_type("float8_e4m3b11fnuz")
 float8_e5m2, float8_e5m2fnuz = _scalar_type("float8_e5m2"), _scalar_type("float8_e5m2fnuz")
 float8_e8m0fnu, float4_e2m1fn = _scalar_type("float8_e8m0fnu"), _scalar_type("float4_e2m1fn")
+float6_e2m3fn, float6_e3m2fn = _scalar_type("float6_e2m3fn"), _scalar_type("float6_e3m2fn")
 bfloat16, float16 = _scalar_type("bfloat16"), _scalar_type("float16")
 float32, float64 = _scalar_type("float32"), _scalar_type("float64")
 complex64, complex128 = _scalar_type("complex64"), _scalar_type("complex128")

@@ -135,6 +135,8 @@ class TotalComparison(Comparison):
 def _rank(x: Any) -> Any:
     if not dtypes.is_float(x.dtype):
         return x
+    if x.dtype.itemsize == 1:
+        x = x.astype(np.float32)
     bits = np.asarray(x).view(f"i{x.dtype.itemsize}")
     return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 
@@ -143,6 +145,8 @@ def rank_of(x: Expr) -> Expr:
     """An integer that orders floats totally; other values as they are."""
     if x.type not in ir.FLOATS:
         return x
+    if x.type in ir.SMALL_FLOATS:
+        x = x.convert("float32")
     bits = x.bitcast(f"int{ir.WIDTH[x.type]}")
     flipped = bits ^ ((1 << ir.WIDTH[x.type] - 1) - 1)
     return x.graph.select(bits < 0, flipped, bits)

@@ -11,7 +11,7 @@ from jacana.core.avals import ShapedArray
 from jacana.core.primitive import Linear, Primitive
 from jacana.core.values import aval_of
 from jacana.kernel import ir
-from jacana.kernel.arithmetic import convert as convert_values
+from jacana.kernel.arithmetic import DTYPES, convert as convert_values
 from jacana.kernel.expr import Expr
 from jacana.kernel.math.complex import Complex
 from jacana.ops.families import (
@@ -58,13 +58,8 @@ class ConvertElementType(Elementwise, WithDefaults):
             return x.astype(new_dtype)
         source, target = str(x.dtype), str(new_dtype)
         if source in ir.TYPES and target in ir.TYPES:
-            wide = x.astype(np.int8) if source == "int4" else x
-            wide = wide.astype(np.uint8) if source == "uint4" else wide
-            return (
-                convert_values(np.atleast_1d(wide), source, target)
-                .reshape(x.shape)
-                .astype(new_dtype)
-            )
+            wide = np.atleast_1d(x.astype(DTYPES[source]))
+            return convert_values(wide, source, target).reshape(x.shape).astype(new_dtype)
         return x.astype(new_dtype)
 
     def jvp(self, i: int, t: Any, out: Any, x: Any, *, new_dtype: Any, weak_type: bool) -> Any:
@@ -121,7 +116,7 @@ class BitcastConvertType(Primitive):
     def reference(self, x: Any, *, new_dtype: Any) -> Any:
         old, new = dtypes.bit_width(x.dtype), dtypes.bit_width(new_dtype)
         if min(old, new) < 8:
-            return _recut_nibbles(x, new_dtype, old, new)
+            return _recut_within_bytes(x, new_dtype, old, new)
         shape = self.type_rule(ShapedArray(x.shape, x.dtype), new_dtype=new_dtype).shape
         return np.frombuffer(np.ascontiguousarray(x).tobytes(), new_dtype).reshape(shape)
 
@@ -158,19 +153,24 @@ def _as_bits(value: Value) -> Expr:
     return value.bitcast(f"uint{ir.WIDTH[value.type]}")
 
 
-def _recut_nibbles(x: Any, new_dtype: Any, old: int, new: int) -> Any:
-    """bitcast_convert_type where a dtype has four bits, which a byte of memory holds."""
+def _recut_within_bytes(x: Any, new_dtype: Any, old: int, new: int) -> Any:
+    """bitcast_convert_type where a dtype has less than eight bits, for which memory has a byte."""
     narrow = min(old, new)
-    carrier = np.uint8 if old < 8 else f"u{old // 8}"
-    bits = x.astype(np.int8).view(np.uint8) & 15 if old < 8 else np.asarray(x).view(carrier)
+    mask = (1 << narrow) - 1
+    if old < 8:
+        bits = np.asarray(x).view(np.uint8) & mask
+    else:
+        bits = np.asarray(x).view(f"u{old // 8}")
     shifts = np.arange(max(old, new) // narrow, dtype=np.uint64) * np.uint64(narrow)
     bits = bits.astype(np.uint64)
     if old > new:
-        parts = bits[..., None] >> shifts & np.uint64(15)
-        return parts.astype(np.uint8).astype(new_dtype)
-    if old == new:
-        return bits.astype(np.uint8).astype(new_dtype)
+        bits = bits[..., None] >> shifts & np.uint64(mask)
+    if old >= new:
+        made = bits.astype(np.uint8)
+        return made.view(new_dtype) if dtypes.is_float(new_dtype) else made.astype(new_dtype)
     joined = np.bitwise_or.reduce(bits << shifts, axis=-1)
+    if new < 8:
+        return joined.astype(np.uint8).astype(new_dtype)
     return joined.astype(f"u{new // 8}").view(new_dtype)
 
 
@@ -192,6 +192,9 @@ class ReducePrecision(Elementwise):
             )
 
     def reference(self, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+        if x.dtype.itemsize == 1:
+            params = {"exponent_bits": exponent_bits, "mantissa_bits": mantissa_bits}
+            return self.reference(x.astype(np.float32), **params).astype(x.dtype)
         width = dtypes.bit_width(x.dtype)
         exponent, mantissa = _stored_bits(x.dtype)
         sign_bit = 1 << width - 1
@@ -211,6 +214,9 @@ class ReducePrecision(Elementwise):
         return [ops.reduce_precision(ct, **params)]
 
     def element(self, x: Expr, *, exponent_bits: int, mantissa_bits: int) -> Expr:
+        if x.type in ir.SMALL_FLOATS:
+            params = {"exponent_bits": exponent_bits, "mantissa_bits": mantissa_bits}
+            return self.element(x.convert("float32"), **params).convert(x.type)
         width = ir.WIDTH[x.type]
         exponent, mantissa = _stored_bits(x.type)
         unsigned = f"uint{width}"

@@ -21,7 +21,7 @@ def least(dtype: Any) -> Any:
     if kind == "complex":
         return complex(-np.inf, -np.inf)
     if kind == "float":
-        return -np.inf
+        return _limit(dtype, -1)
     return False if kind == "bool" else int(dtypes.iinfo(dtype).min)
 
 
@@ -31,8 +31,15 @@ def greatest(dtype: Any) -> Any:
     if kind == "complex":
         return complex(np.inf, np.inf)
     if kind == "float":
-        return np.inf
+        return _limit(dtype, 1)
     return True if kind == "bool" else int(dtypes.iinfo(dtype).max)
+
+
+def _limit(dtype: Any, sign: int) -> float:
+    """The extreme of floats: small types may have no infinity, or no negative numbers."""
+    info = dtypes.finfo(dtype)
+    candidates = (sign * np.inf, sign * float(info.max), float(info.smallest_normal))
+    return next(v for v in candidates if not np.isnan(np.float64(v).astype(dtype)))
 
 
 def greater_of(build: Build, a: Value, b: Value) -> Value:

@@ -9,7 +9,7 @@ from jacana import ops
 from jacana.core import dtypes
 from jacana.core.avals import ShapedArray
 from jacana.core.values import aval_of
-from jacana.kernel import math
+from jacana.kernel import ir, math
 from jacana.kernel.expr import Expr
 from jacana.kernel.math import complex as complex_math
 from jacana.kernel.math.complex import Complex
@@ -117,7 +117,7 @@ class Pow(Elementwise):
                 re = y.convert(x.re.type)
                 y = Complex(re, re.const(0))
             return complex_math.pow(x, y)
-        if x.type in ("float16", "bfloat16"):
+        if x.type in ir.NARROW_FLOATS:
             # An integer above 256 has no exact bfloat16.
             return math.pow(x.convert("float32"), y.convert("float32")).convert(x.type)
         return math.pow(x, y.convert(x.type))

@@ -4,6 +4,7 @@ import numpy as np
 
 from jacana import ops
 from jacana.core import dtypes
+from jacana.kernel import ir
 from jacana.testing.cases import full_range, normal, special, uniform, zeros
 from tests.ops.cases import case
 
@@ -13,20 +14,22 @@ INTEGERS = (
     "int4", "int8", "int16", "int32", "int64", "uint4", "uint8", "uint16", "uint32", "uint64",
 )  # fmt: skip
 PLAIN = ("bool", *INTEGERS, *FLOATS, *COMPLEX)
+SMALL = ("int2", "uint2", *ir.SMALL_FLOATS)
 
 
 def of(dtype, *shape):
-    if dtype in FLOATS:
+    if dtype in ir.FLOATS:
         return special(*shape, dtype=dtype)
     return normal(*shape, dtype=dtype) if dtype in COMPLEX else full_range(*shape, dtype=dtype)
 
 
-for source in PLAIN:
-    for target in PLAIN:
-        made = dtypes.dtype(target)
-        case(ops.convert_element_type, of(source, 40), new_dtype=made, weak_type=False).without(
-            "jvp"
-        )
+PAIRS = [(source, target) for source in PLAIN for target in PLAIN]
+for small in SMALL:
+    PAIRS += [(small, other) for other in ("bool", "int32", "float32", "float8_e5m2fnuz")]
+    PAIRS += [(other, small) for other in ("bool", "int64", "float16", "float32", "float64")]
+for source, target in PAIRS:
+    made = dtypes.dtype(target)
+    case(ops.convert_element_type, of(source, 40), new_dtype=made, weak_type=False).without("jvp")
 for source, target in (
     ("float64", "float64"), ("float64", "complex128"), ("complex128", "float64"),
     ("complex128", "complex128"),
@@ -43,8 +46,8 @@ case(ops.convert_element_type, normal(5), new_dtype=np.dtype(np.float32), weak_t
 # --- bits -----------------------------------------------------------------------------------------
 
 BITS = {
-    4: ("int4", "uint4"), 8: ("int8", "uint8"), 16: ("int16", "float16", "bfloat16"),
-    32: ("uint32", "float32"), 64: ("int64", "float64"),
+    4: ("int4", "uint4", "float4_e2m1fn"), 8: ("int8", "uint8", "float8_e5m2"),
+    16: ("int16", "float16", "bfloat16"), 32: ("uint32", "float32"), 64: ("int64", "float64"),
 }  # fmt: skip
 for old, sources in BITS.items():
     for new, targets in BITS.items():
@@ -61,7 +64,7 @@ case(ops.bitcast_convert_type, of("float32"), new_dtype=dtypes.dtype("int32"))
 case(ops.bitcast_convert_type, of("float32", 0), new_dtype=dtypes.dtype("int8"))
 case(ops.bitcast_convert_type, of("bool", 5), new_dtype=dtypes.dtype("bool"))
 
-for dtype in FLOATS:
+for dtype in (*FLOATS, "float8_e4m3fn", "float8_e5m2"):
     for exponent, mantissa in ((5, 10), (8, 7), (8, 23), (4, 3), (2, 0), (11, 52), (5, 2)):
         case(
             ops.reduce_precision, special(60, dtype=dtype), exponent_bits=exponent,

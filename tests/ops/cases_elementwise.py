@@ -1,15 +1,18 @@
 """Cases of the elementwise primitives: every dtype they take, special values, short sizes."""
 
+import numpy as np
+
 from jacana import ops
 from jacana.testing.cases import exactly, full_range, integers, normal, special, uniform, zeros
 from tests.ops.cases import case
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")
-SIGNED = ("int4", "int8", "int16", "int32", "int64")
-UNSIGNED = ("uint4", "uint8", "uint16", "uint32", "uint64")
+SIGNED = ("int2", "int4", "int8", "int16", "int32", "int64")
+UNSIGNED = ("uint2", "uint4", "uint8", "uint16", "uint32", "uint64")
 INTEGERS = SIGNED + UNSIGNED
 SIZES = (0, 1, 15, 16, 17)
+SMALL_FLOATS = ("float4_e2m1fn", "float8_e4m3fn", "float8_e5m2", "float8_e5m2fnuz")
 
 # --- arithmetic: exact in every dtype; complex products and quotients are rounded ----------------
 
@@ -57,6 +60,15 @@ for dtype in COMPLEX:
 case(ops.square, normal(5))
 case(ops.sign, normal(5))
 
+for dtype in SMALL_FLOATS:
+    for p in (ops.neg, ops.square):
+        case(p, special(100, dtype=dtype)).without("jvp")
+    for p in (ops.add, ops.sub, ops.mul, ops.div, ops.max, ops.lt, ops.eq):
+        case(p, special(100, dtype=dtype), special(100, dtype=dtype)).without("jvp")
+    case(ops.sqrt, uniform(0, 4, 40, dtype=dtype)).without("jvp")
+    case(ops.floor, special(40, dtype=dtype))
+    case(ops.round, special(40, dtype=dtype), rounding_method=1)
+
 exact_dtypes(ops.rem, 2, FLOATS + INTEGERS)
 mixed_ranks(ops.rem, lambda *s: uniform(0.3, 0.4, *s))
 case(ops.rem, uniform(5, 5.2, 6), uniform(0.9, 0.95, 6))
@@ -74,7 +86,9 @@ for p in (ops.max, ops.min):
         case(p, normal(17, dtype=dtype), normal(17, dtype=dtype)).without("jvp")
 exact_dtypes(ops.clamp, 3, FLOATS + INTEGERS + ("bool",))
 case(ops.clamp, uniform(-1, 0, 9), normal(9), uniform(0, 1, 9))
-case(ops.clamp, uniform(-1, 0), normal(3, 5), uniform(0, 1))
+# Not so near to a bound that a difference would reach over it.
+apart = exactly(np.linspace(-2.03, 2, 15).reshape(3, 5))
+case(ops.clamp, exactly(-0.7), apart, exactly(0.4))
 case(ops.clamp, uniform(-1, 0), normal(), uniform(0, 1))
 
 # --- rounding -------------------------------------------------------------------------------------

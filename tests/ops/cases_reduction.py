@@ -35,7 +35,7 @@ for axes in AXES:
         case(ops.reduce_sum, normal(3, 17, 2, dtype=dtype), axes=axes).linear((0,)).within(200, 0)
         operand = uniform(0.5, 1.5, 3, 5, 2, dtype=dtype)
         case(ops.reduce_prod, operand, axes=axes).within(200, 0).smooth(tolerance=1e-5)
-for dtype in (*HALVES, "float32"):
+for dtype in (*HALVES, "float32", "float8_e4m3fn"):
     case(ops.reduce_sum, uniform(0, 1, 9, 40, dtype=dtype), axes=(1,)).within(8)
     case(ops.reduce_prod, uniform(0.9, 1.1, 9, 40, dtype=dtype), axes=(0,)).within(8)
 for n in (0, 1, 15, 16, 17, 1000, 8193):
@@ -55,7 +55,7 @@ case(ops.reduce_prod, lambda rng: np.array(zeros), axes=(1,))
 for p in (ops.reduce_max, ops.reduce_min):
     for axes in AXES:
         case(p, distinct(3, 17, 2), axes=axes)
-    for dtype in (*HALVES, "float32"):
+    for dtype in (*HALVES, "float32", "float8_e5m2"):
         case(p, special(9, 40, dtype=dtype), axes=(1,)).within(0.5)
     for dtype in ("bool", *INTEGERS):
         case(p, full_range(9, 40, dtype=dtype), axes=(0,))

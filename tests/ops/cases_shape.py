@@ -5,11 +5,12 @@ from jacana.core import dtypes
 from jacana.testing.cases import full_range, integers, normal, special
 from tests.ops.cases import case
 
-DTYPES = ("bool", "int4", "uint8", "int64", "float16", "bfloat16", "float32", "complex64")
+DTYPES = ("bool", "int4", "uint8", "int64", "float16", "bfloat16", "float32", "complex64",
+          "int2", "float8_e4m3fn", "float4_e2m1fn")  # fmt: skip
 
 
 def element_maker(*shape, dtype):
-    if dtype in ("float16", "bfloat16", "float32"):
+    if "float" in dtype:
         return special(*shape, dtype=dtype)
     return normal(*shape, dtype=dtype) if dtype == "complex64" else full_range(*shape, dtype=dtype)
 

@@ -1,7 +1,7 @@
 """What all emitters write into: the lines of one LLVM function, and the values known in it.
 
 A value is held as a scalar, as a scalar that grows with the lane, or as a vector of the current
-width. In registers a float16 or bfloat16 is its bits (i16); a 4-bit integer is a whole i8.
+width. In registers a narrow float is its bits (i16 or i8); a 4-bit integer is a whole i8.
 """
 
 import struct
@@ -20,14 +20,14 @@ BLOCK_LINES = 400
 WIDTH = 16
 
 REGISTER = {
-    "bool": "i1", "int4": "i8", "uint4": "i8", "int8": "i8", "uint8": "i8",
+    "bool": "i1", "int2": "i8", "uint2": "i8", "int4": "i8", "uint4": "i8",
+    "int8": "i8", "uint8": "i8", **dict.fromkeys(ir.SMALL_FLOATS, "i8"),
     "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32",
     "int64": "i64", "uint64": "i64", "index": "i64",
     "float16": "i16", "bfloat16": "i16", "float32": "float", "float64": "double",
 }  # fmt: skip
 SUFFIX = {"float": "f32", "double": "f64"}
 BYTES = {type: max(1, width // 8) for type, width in ir.WIDTH.items()}
-HALF_FLOATS = ("float16", "bfloat16")
 
 
 class EmitError(Exception):
@@ -85,7 +85,7 @@ def constant(value: bool | int | float, type: str) -> str:
     """The constant's register form."""
     if type == "bool":
         return "true" if value else "false"
-    if type in HALF_FLOATS:
+    if type in ir.NARROW_FLOATS:
         return str(scalar_bits(value, type))
     if type in ir.FLOATS:
         return float_text(float(value), type)
@@ -238,9 +238,10 @@ class Emitter(Code):
         text = let(f"load {register}, ptr {place}, align 8{fact}")
         if atom.type == "bool":
             text = let(f"icmp ne i8 {text}, 0")
-        elif atom.type in ("int4", "uint4"):
-            shifted = let(f"shl i8 {text}, 4")
-            text = let(f"{'ashr' if atom.type == 'int4' else 'lshr'} i8 {shifted}, 4")
+        elif atom.type in ir.SIGNED + ir.UNSIGNED and ir.WIDTH[atom.type] < 8:
+            unused = 8 - ir.WIDTH[atom.type]
+            shifted = let(f"shl i8 {text}, {unused}")
+            text = let(f"{'ashr' if atom.type in ir.SIGNED else 'lshr'} i8 {shifted}, {unused}")
         return Value(atom.type, text)
 
     def is_uniform(self, values: Sequence[Value]) -> bool:

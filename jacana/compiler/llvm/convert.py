@@ -1,8 +1,11 @@
 """Conversions between types as LLVM text: to integers saturating, to floats rounded once."""
 
-from jacana.compiler.llvm.code import HALF_FLOATS, REGISTER, Code
-from jacana.compiler.llvm.scalar import Operator, narrow, nibble, widen
+from jacana.compiler.llvm.code import REGISTER, Code
+from jacana.compiler.llvm.narrow_floats import narrow, widen
+from jacana.compiler.llvm.operator import Operator
+from jacana.compiler.llvm.scalar import within_byte
 from jacana.kernel import ir
+from jacana.kernel.arithmetic import FAR_REACHING
 
 
 def bitcast(code: Code, width: int, source: str, target: str, x: str) -> str:
@@ -10,7 +13,7 @@ def bitcast(code: Code, width: int, source: str, target: str, x: str) -> str:
     on = Operator(code, REGISTER[source], width)
     if REGISTER[source] != REGISTER[target]:
         return on.cast("bitcast", REGISTER[target], x)
-    return x if source == target else nibble(on, target, x)
+    return x if source == target else within_byte(on, target, x)
 
 
 def convert(code: Code, width: int, source: str, target: str, x: str) -> str:
@@ -19,7 +22,7 @@ def convert(code: Code, width: int, source: str, target: str, x: str) -> str:
     if source == target:
         return x
     if source in ir.FLOATS:
-        if source in HALF_FLOATS:
+        if source in ir.NARROW_FLOATS:
             x, on = widen(on, source, x), on.other("float")
         if target in ir.FLOATS:
             return _float_to_float(on, target, x)
@@ -31,7 +34,7 @@ def convert(code: Code, width: int, source: str, target: str, x: str) -> str:
 
 def _float_to_float(on: Operator, target: str, x: str) -> str:
     register = REGISTER[target]
-    if target in HALF_FLOATS:
+    if target in ir.NARROW_FLOATS:
         if on.register == "double":
             x, on = _round_to_odd(on, x), on.other("float")
         return narrow(on, target, x)
@@ -85,19 +88,19 @@ def _float_to_integer(on: Operator, target: str, x: str) -> str:
 def _integer_to_float(on: Operator, source: str, target: str, x: str) -> str:
     signed, bits = source in ir.SIGNED, ir.WIDTH[source]
     cast = "sitofp" if signed else "uitofp"
-    if target not in HALF_FLOATS:
+    if target not in ir.NARROW_FLOATS:
         register = REGISTER[target]
         if source != "bool":
             return on.cast(cast, register, x)
         number = on.other(register)
         return number.select(x, number.const(1.0), number.const(0.0))
     single = on.other("float")
-    if target == "bfloat16" and bits >= 32:
+    if target in FAR_REACHING and bits >= 32:
         if bits == 64:
             x = _keep_53_bits(on, signed, x)
         double = on.other("double")
         return narrow(single, target, _round_to_odd(double, on.cast(cast, "double", x)))
-    # To float16 all integers that float32 does not hold are infinite.
+    # To other narrow types all integers that float32 does not hold overflow.
     return narrow(single, target, on.cast(cast, "float", x))
 
 
@@ -120,4 +123,4 @@ def _integer_to_integer(on: Operator, source: str, target: str, x: str) -> str:
         x = on.cast("trunc", register, x)
     elif narrower > wider:
         x = on.cast("sext" if source in ir.SIGNED else "zext", register, x)
-    return nibble(on.other(register), target, x)
+    return within_byte(on.other(register), target, x)

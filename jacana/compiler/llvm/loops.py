@@ -11,7 +11,6 @@ from jacana.compiler.llvm.analysis import (
     stores_pairs,
 )
 from jacana.compiler.llvm.code import (
-    HALF_FLOATS,
     WIDTH,
     EmitError,
     Emitter,
@@ -77,7 +76,7 @@ def _affine(e: Emitter, s: ir.Let, args: Sequence[Value]) -> Value | None:
     """Index arithmetic on the base and the stride, if the result is affine in the lane."""
     if any(a.stride is None for a in args):
         return None
-    if s.operation == "convert" and s.var.type not in ("bool", "int4", "uint4", *ir.FLOATS):
+    if s.operation == "convert" and _wraps(s.var.type):
         return _narrow_ramp(e, s.var.type, args[0])
     if s.operation not in AFFINE:
         return None
@@ -106,6 +105,11 @@ def _combine(e: Emitter, name: str, a: int | str | None, b: int | str | None) ->
     return e.let(f"{name} i64 {a}, {b}")
 
 
+def _wraps(type: str) -> bool:
+    """Whether the type is of integers that fill their register."""
+    return type not in ir.FLOATS and ir.WIDTH[type] >= 8
+
+
 def _narrow_ramp(e: Emitter, type: str, x: Value) -> Value:
     """An affine index as a vector of integers of another width, which wraps alike."""
     base = convert(e, 1, "index", type, x.text)
@@ -121,8 +125,8 @@ def _narrow_ramp(e: Emitter, type: str, x: Value) -> Value:
 
 
 def _float_remainder(e: Emitter, type: str, args: Sequence[Value]) -> Value:
-    """The exact remainder; of 16-bit floats it is computed in float32, where it is exact too."""
-    if type not in HALF_FLOATS:
+    """The exact remainder; of narrow floats it is computed in float32, where it is exact too."""
+    if type not in ir.NARROW_FLOATS:
         return control.run(e, remainder.FUNCTIONS[type], args)[0]
     uniform = e.is_uniform(args)
     width, stride = (1, 0) if uniform else (e.width, None)

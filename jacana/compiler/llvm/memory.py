@@ -14,7 +14,8 @@ from jacana.compiler.llvm.code import (
     suffix,
     vector_type,
 )
-from jacana.compiler.llvm.scalar import Operator, nibble
+from jacana.compiler.llvm.operator import Operator
+from jacana.compiler.llvm.scalar import within_byte
 from jacana.kernel import ir
 
 # Up to this stride, loading everything in between and shuffling beats a gather.
@@ -89,16 +90,16 @@ def from_memory(e: Emitter, type: str, text: str, width: int) -> str:
     on = Operator(e, memory_register(type), width)
     if type == "bool":
         return on.compare("ne", text, on.const(0))
-    return nibble(on, type, text)
+    return within_byte(on, type, text)
 
 
 def to_memory(e: Emitter, type: str, text: str, width: int) -> str:
-    """What is stored for a value in register form: a 4-bit integer in the low half of its byte."""
+    """What is stored for a value in register form: of 4 bits, in the low half of a byte."""
     if type == "bool":
         return Operator(e, "i1", width).cast("zext", "i8", text)
-    if type == "int4":
+    if type in ir.SIGNED and ir.WIDTH[type] < 8:
         on = Operator(e, "i8", width)
-        return on.op("and", text, on.const(15))
+        return on.op("and", text, on.const((1 << ir.WIDTH[type]) - 1))
     return text
 
 

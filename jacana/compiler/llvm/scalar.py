@@ -5,15 +5,9 @@ Operands and results are in register form (code.py). `convert` and `bitcast` are
 
 from collections.abc import Callable, Sequence
 
-from jacana.compiler.llvm.code import (
-    HALF_FLOATS,
-    REGISTER,
-    Code,
-    float_text,
-    splat,
-    suffix,
-    vector_type,
-)
+from jacana.compiler.llvm.code import REGISTER, Code, float_text, vector_type
+from jacana.compiler.llvm.narrow_floats import narrow, widen
+from jacana.compiler.llvm.operator import Operator
 from jacana.kernel import ir
 
 FLOAT_ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -27,51 +21,13 @@ UNSIGNED_TESTS = {"eq": "eq", "ne": "ne", "lt": "ult", "le": "ule", "gt": "ugt",
 PLAIN_INTEGER = ("add", "sub", "mul", "and", "or", "xor")
 
 
-class Operator:
-    """Writes instructions on values of one register type and width."""
-
-    def __init__(self, code: Code, register: str, width: int):
-        self.code, self.width, self.register = code, width, register
-        self.vector = vector_type(register, width)
-        self.suffix = suffix(register, width)
-
-    def const(self, value: int | float) -> str:
-        if self.register in ("float", "double"):
-            type = "float32" if self.register == "float" else "float64"
-            return splat(self.register, float_text(float(value), type), self.width)
-        return splat(self.register, str(value), self.width)
-
-    def op(self, name: str, *operands: str) -> str:
-        return self.code.let(f"{name} {self.vector} {', '.join(operands)}")
-
-    def call(self, name: str, *operands: str, flag: str = "") -> str:
-        listed = ", ".join(f"{self.vector} {o}" for o in operands)
-        return self.code.let(f"call {self.vector} @llvm.{name}.{self.suffix}({listed}{flag})")
-
-    def compare(self, test: str, a: str, b: str) -> str:
-        kind = "fcmp" if self.register in ("float", "double") else "icmp"
-        return self.code.let(f"{kind} {test} {self.vector} {a}, {b}")
-
-    def select(self, cond: str, a: str, b: str) -> str:
-        mask = vector_type("i1", self.width)
-        return self.code.let(f"select {mask} {cond}, {self.vector} {a}, {self.vector} {b}")
-
-    def cast(self, name: str, register: str, x: str) -> str:
-        """x cast to another register type."""
-        to = vector_type(register, self.width)
-        return self.code.let(f"{name} {self.vector} {x} to {to}")
-
-    def other(self, register: str) -> "Operator":
-        return Operator(self.code, register, self.width)
-
-
 def operation(code: Code, width: int, name: str, type: str, args: Sequence[str]) -> str:
     """The result of the operation on operands of `type` (of `select`: the type of its sides)."""
     on = Operator(code, REGISTER[type], width)
     if name == "select":
         return on.select(*args)
-    if type in HALF_FLOATS:
-        return half_float(on, name, type, args)
+    if type in ir.NARROW_FLOATS:
+        return narrow_float(on, name, type, args)
     if type in ir.FLOATS:
         return floating(on, name, args)
     return integer(on, name, type, args)
@@ -98,16 +54,10 @@ def floating(on: Operator, name: str, args: Sequence[str]) -> str:
     raise KeyError(f"{name} is no operation of floats")
 
 
-def half_float(on: Operator, name: str, type: str, args: Sequence[str]) -> str:
-    """Operations of float16 and bfloat16: on their bits, or in float32 and rounded once."""
-    match name:
-        case "neg":
-            return on.op("xor", args[0], on.const(-0x8000))
-        case "abs":
-            return on.op("and", args[0], on.const(0x7FFF))
-        case "copysign":
-            magnitude = on.op("and", args[0], on.const(0x7FFF))
-            return on.op("or", magnitude, on.op("and", args[1], on.const(-0x8000)))
+def narrow_float(on: Operator, name: str, type: str, args: Sequence[str]) -> str:
+    """Operations of narrow floats: on their bits, or in float32 and rounded once."""
+    if name in ("neg", "abs", "copysign") and type not in ir.SMALL_FLOATS:
+        return _of_sign_bit(on, name, args)
     wide = on.other("float")
     a = [widen(on, type, x) for x in args]
     if name in ("min", "max"):
@@ -117,59 +67,14 @@ def half_float(on: Operator, name: str, type: str, args: Sequence[str]) -> str:
     return result if name in FLOAT_TESTS else narrow(wide, type, result)
 
 
-def widen(on: Operator, type: str, x: str) -> str:
-    """The float32 of the same value as the float16 or bfloat16 whose bits are x."""
-    wide = on.other("i32")
-    if type == "float16" and on.code.facts.has_half:
-        return on.other("half").cast("fpext", "float", on.cast("bitcast", "half", x))
-    if type == "float16":
-        return _widen_half(wide, on.cast("zext", "i32", x))
-    bits = wide.op("shl", on.cast("zext", "i32", x), wide.const(16))
-    return wide.cast("bitcast", "float", bits)
-
-
-def narrow(wide: Operator, type: str, x: str) -> str:
-    """The bits of the float32 x rounded to float16 or bfloat16, to nearest even."""
-    on = wide.other("i32")
-    if type == "float16" and on.code.facts.has_half:
-        return wide.other("half").cast("bitcast", "i16", wide.cast("fptrunc", "half", x))
-    bits = wide.cast("bitcast", "i32", x)
-    if type == "float16":
-        return on.cast("trunc", "i16", _narrow_half(on, bits))
-    upper = on.op("lshr", bits, on.const(16))
-    bump = on.op("add", on.op("and", upper, on.const(1)), on.const(0x7FFF))
-    rounded = on.op("lshr", on.op("add", bits, bump), on.const(16))
-    quiet = on.op("or", upper, on.const(0x40))
-    chosen = on.select(wide.compare("uno", x, x), quiet, rounded)
-    return on.cast("trunc", "i16", chosen)
-
-
-def _widen_half(on: Operator, bits: str) -> str:
-    """The float32 of float16 bits: the exponent moved by a multiplication, which is exact."""
-    single = on.other("float")
-    magnitude = on.op("shl", on.op("and", bits, on.const(0x7FFF)), on.const(13))
-    scaled = single.op("fmul", on.cast("bitcast", "float", magnitude), single.const(2.0**112))
-    moved = single.cast("bitcast", "i32", scaled)
-    finite = on.compare("ult", magnitude, on.const(0x7C00 << 13))
-    moved = on.select(finite, moved, on.op("or", magnitude, on.const(0x7F800000)))
-    sign = on.op("shl", on.op("and", bits, on.const(0x8000)), on.const(16))
-    return on.cast("bitcast", "float", on.op("or", moved, sign))
-
-
-def _narrow_half(on: Operator, bits: str) -> str:
-    """The float16 bits of float32 bits, rounded to nearest even."""
-    single = on.other("float")
-    size = on.op("and", bits, on.const(0x7FFFFFFF))
-    # Next to 0.5 a float32 has the spacing of subnormal float16 numbers: adding it rounds.
-    shifted = single.op("fadd", on.cast("bitcast", "float", size), single.const(0.5))
-    tiny = on.op("sub", single.cast("bitcast", "i32", shifted), on.const(0x3F000000))
-    odd = on.op("and", on.op("lshr", size, on.const(13)), on.const(1))
-    bumped = on.op("add", on.op("sub", size, on.const(0x38000000 - 0xFFF)), odd)
-    normal = on.call("umin", on.op("lshr", bumped, on.const(13)), on.const(0x7C00))
-    made = on.select(on.compare("ult", size, on.const(0x38800000)), tiny, normal)
-    is_nan = on.compare("ugt", size, on.const(0x7F800000))
-    made = on.select(is_nan, on.const(0x7E00), made)
-    return on.op("or", made, on.op("and", on.op("lshr", bits, on.const(16)), on.const(0x8000)))
+def _of_sign_bit(on: Operator, name: str, args: Sequence[str]) -> str:
+    """Operations on the sign bit of 16-bit floats, so that nan keeps its other bits."""
+    if name == "neg":
+        return on.op("xor", args[0], on.const(-0x8000))
+    magnitude = on.op("and", args[0], on.const(0x7FFF))
+    if name == "abs":
+        return magnitude
+    return on.op("or", magnitude, on.op("and", args[1], on.const(-0x8000)))
 
 
 def integer(on: Operator, name: str, type: str, args: Sequence[str]) -> str:
@@ -181,16 +86,18 @@ def integer(on: Operator, name: str, type: str, args: Sequence[str]) -> str:
         result = on.op(name, *args)
     else:
         result = INTEGER[name](on, type, signed, args)
-    return nibble(on, type, result)
+    return within_byte(on, type, result)
 
 
-def nibble(on: Operator, type: str, x: str) -> str:
-    """The i8 that a 4-bit integer is kept as, from one whose low bits are right."""
-    if type == "uint4":
-        return on.op("and", x, on.const(15))
-    if type == "int4":
-        return on.op("ashr", on.op("shl", x, on.const(4)), on.const(4))
-    return x
+def within_byte(on: Operator, type: str, x: str) -> str:
+    """The i8 that a value of less than 8 bits is kept as, from one whose low bits are right."""
+    width = ir.WIDTH[type]
+    if not 1 < width < 8:
+        return x
+    if type in ir.SIGNED:
+        unused = on.const(8 - width)
+        return on.op("ashr", on.op("shl", x, unused), unused)
+    return on.op("and", x, on.const((1 << width) - 1))
 
 
 def _neg(on: Operator, type: str, signed: bool, args: Sequence[str]) -> str:
@@ -241,18 +148,21 @@ def _popcount(on: Operator, type: str, signed: bool, args: Sequence[str]) -> str
 
 def _clz(on: Operator, type: str, signed: bool, args: Sequence[str]) -> str:
     zeros = on.call("ctlz", _bits(on, type, args[0]), flag=", i1 false")
-    return on.op("sub", zeros, on.const(4)) if ir.WIDTH[type] == 4 else zeros
+    unused = 8 - ir.WIDTH[type]
+    return on.op("sub", zeros, on.const(unused)) if unused > 0 else zeros
 
 
 def _bits(on: Operator, type: str, x: str) -> str:
-    return on.op("and", x, on.const(15)) if type == "int4" else x
+    width = ir.WIDTH[type]
+    narrow_type = type in ir.SIGNED and width < 8
+    return on.op("and", x, on.const((1 << width) - 1)) if narrow_type else x
 
 
 def _mulhi(on: Operator, type: str, signed: bool, args: Sequence[str]) -> str:
     width = ir.WIDTH[type]
     shift = "ashr" if signed else "lshr"
-    if width == 4:
-        return on.op(shift, on.op("mul", *args), on.const(4))
+    if width < 8:
+        return on.op(shift, on.op("mul", *args), on.const(width))
     if width == 64 and on.width > 1:
         return _mulhi_by_halves(on, signed, *args)
     wide = on.other(f"i{2 * width}")

@@ -34,8 +34,8 @@ def once(make: Callable[[str], Made]) -> Callable[[str], Made]:
 class Elementary:
     """A function on floats of one type, as a call of an ir.Function made for that type.
 
-    The body is given for float32 and float64. 16-bit floats are computed in float32 and rounded
-    once.
+    The body is given for float32 and float64. Narrower floats are computed in float32 and
+    rounded once.
     """
 
     def __init__(self, body: Body):
@@ -46,13 +46,13 @@ class Elementary:
 
     def __call__(self, *args: Expr) -> Expr:
         type = args[0].type
-        if type in ("float16", "bfloat16"):
+        if type in ir.NARROW_FLOATS:
             wide = [a.convert("float32") for a in args]
             return self(*wide).convert(type)
         return args[0].graph.call(self.function(type), args)[0]
 
     def _function(self, type: str) -> ir.Function:
-        if type in ("float16", "bfloat16"):
+        if type in ir.NARROW_FLOATS:
             return build.function(f"{self.__name__}_{type}", *[type] * self.arity)(self)
         if type not in ("float32", "float64"):
             raise TypeError(f"{self.__name__} is a function of floats, got {type}")

@@ -7,6 +7,9 @@ from jacana.kernel.math.define import INF, copysign, select
 # Stored bits of the mantissa, and the bias of the exponent.
 LAYOUT = {
     "float16": (10, 15), "bfloat16": (7, 127), "float32": (23, 127), "float64": (52, 1023),
+    "float4_e2m1fn": (1, 1), "float8_e3m4": (4, 3), "float8_e4m3": (3, 7), "float8_e4m3fn": (3, 7),
+    "float8_e4m3fnuz": (3, 8), "float8_e4m3b11fnuz": (3, 11), "float8_e5m2": (2, 15),
+    "float8_e5m2fnuz": (2, 16), "float8_e8m0fnu": (0, 127),
 }  # fmt: skip
 
 
@@ -15,7 +18,7 @@ def _bits(x: Expr) -> Expr:
 
 
 def is_finite(x: Expr) -> Expr:
-    return abs(x) < INF
+    return abs(x.convert("float32") if x.type in ir.SMALL_FLOATS else x) < INF
 
 
 def sign_bit(x: Expr) -> Expr:
@@ -48,7 +51,7 @@ def nextafter(x: Expr, toward: Expr) -> Expr:
 
 def ldexp(x: Expr, n: Expr) -> Expr:
     """x * 2**n rounded once, for an integer n."""
-    if x.type in ("float16", "bfloat16"):
+    if x.type in ir.NARROW_FLOATS:
         return ldexp(x.convert("float32"), n).convert(x.type)
     mantissa, bias = LAYOUT[x.type]
     graph, bits = x.graph, f"int{ir.WIDTH[x.type]}"
@@ -69,7 +72,7 @@ def _power(n: Expr, like: Expr) -> Expr:
 
 def frexp(x: Expr) -> tuple[Expr, Expr]:
     """m of size 0.5 <= m < 1 and an int32 e with x = m * 2**e; (x, 0) where there are none."""
-    if x.type in ("float16", "bfloat16"):
+    if x.type in ir.NARROW_FLOATS:
         mantissa, exponent = frexp(x.convert("float32"))
         return mantissa.convert(x.type), exponent
     stored, bias = LAYOUT[x.type]
