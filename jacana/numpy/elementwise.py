@@ -348,7 +348,9 @@ def i0(x: Any) -> Any:
     (x,) = promote_args_inexact("i0", x)
     if kind_of(x) == "complex":
         raise ValueError("Unsupported input type to jax.numpy.i0: complex numbers.")
-    return ops.mul(ops.exp(ops.abs(x)), ops.bessel_i0e(x))
+    # The size of x, with derivative 0 at 0.
+    size = ops.mul(x, ops.sign(x))
+    return ops.mul(ops.exp(size), ops.bessel_i0e(x))
 
 
 def gcd(x1: Any, x2: Any) -> Any:

@@ -43,6 +43,12 @@ class Plan:
     block_position: int  # how many slice axes of the result come before the block
     inserted: tuple[int, ...]  # places of None in the result
     is_basic: bool
+    wraps: bool = True  # whether negative indices count from the end
+
+    @property
+    def is_window(self) -> bool:
+        """Whether it names a part of the array that lies in it as wide as it is."""
+        return self.is_basic and self.wraps
 
     @property
     def slices(self) -> list[Part]:
@@ -67,19 +73,22 @@ class Plan:
         return tuple(shape)
 
 
-def plan_index(index: Any, shape: Shape) -> Plan:
+def plan_index(index: Any, shape: Shape, wraps: bool = True) -> Plan:
     """The meaning of an index of an array of the shape; IndexError or TypeError if it has none."""
     items = list(index) if isinstance(index, tuple) else [index]
     items = [expanded for item in items for expanded in _expand(item)]
     items = _fill_ellipsis(items, shape)
     parts: list[Part] = []
     newaxes: list[int] = []  # in units of parts that come before
+    separators: list[int] = []  # likewise, of what stands between arrays though no axis does
     for item in items:
+        if item is None or item is Ellipsis:
+            separators.append(len(parts))
         if item is None:
             newaxes.append(len(parts))
-        else:
+        elif item is not Ellipsis:
             parts.append(_part(item, len(parts), shape))
-    return _assemble(parts, newaxes)
+    return _assemble(parts, newaxes, separators, wraps)
 
 
 def _expand(item: Any) -> list[Any]:
@@ -100,11 +109,9 @@ def _expand(item: Any) -> list[Any]:
         )
     aval = aval_of(item)
     if dtypes.is_bool(aval.dtype):
-        if isinstance(item, Tracer) and item.concrete() is None:
+        if is_traced_mask(item):
             raise errors.NonConcreteBooleanIndexError(item)
         mask = np.asarray(item.concrete() if isinstance(item, Tracer) else item)
-        if mask.ndim == 0:
-            return [None, _ScalarMask(bool(mask))]
         found = mask.nonzero()
         return [_MaskPart(where, n) for where, n in zip(found, mask.shape, strict=True)]
     if not dtypes.is_integer(aval.dtype):
@@ -115,6 +122,52 @@ def _expand(item: Any) -> list[Any]:
     return [item]
 
 
+def is_traced_mask(item: Any) -> bool:
+    """Whether an item of an index is an array of booleans that are not known while tracing."""
+    return isinstance(item, Tracer) and dtypes.is_bool(item.dtype) and item.concrete() is None
+
+
+def is_scalar_mask(item: Any) -> bool:
+    """Whether an item of an index is a single boolean."""
+    if isinstance(item, bool | np.bool_):
+        return True
+    return (
+        isinstance(item, Array | Tracer | np.ndarray)
+        and not item.shape
+        and dtypes.is_bool(item.dtype)
+    )
+
+
+def without_scalar_masks(index: tuple[Any, ...], rank: int) -> tuple[tuple[int, ...], Any]:
+    """Single booleans as indices of axes of extent 1: where those are inserted, and the new index.
+
+    True takes the one element of such an axis, False none.
+    """
+    used = [_axes_used(item) for item in index]
+    consumed = [rank - sum(m or 0 for m in used) if n is None else n for n in used]
+    inserted: list[int] = []
+    items: list[Any] = []
+    for k, item in enumerate(index):
+        if is_scalar_mask(item):
+            inserted.append(sum(consumed[:k]) + len(inserted))
+            if is_traced_mask(item):
+                raise errors.NonConcreteBooleanIndexError(item)
+            item = np.zeros(int(bool(item)), np.int32)
+        items.append(item)
+    return tuple(inserted), tuple(items)
+
+
+def _axes_used(item: Any) -> int | None:
+    """How many axes an item stands for; None for an ellipsis, which takes what is left."""
+    if item is Ellipsis:
+        return None
+    if item is None or is_scalar_mask(item):
+        return 0
+    if not isinstance(item, slice) and is_array_like(item) and dtypes.is_bool(aval_of(item).dtype):
+        return np.ndim(item)
+    return 1
+
+
 class _MaskPart:
     """The places of a mask along one of its axes."""
 
@@ -122,16 +175,7 @@ class _MaskPart:
         self.where, self.extent = where, extent
 
 
-class _ScalarMask:
-    """x[True] keeps everything under a new axis, x[False] nothing."""
-
-    def __init__(self, keep: bool):
-        self.keep = keep
-
-
 def _fill_ellipsis(items: list[Any], shape: Shape) -> list[Any]:
-    if any(isinstance(i, _ScalarMask) for i in items):
-        raise NotImplementedError("indexing with a scalar boolean is not supported yet")
     used = sum(i is not None and i is not Ellipsis for i in items)
     if sum(i is Ellipsis for i in items) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
@@ -139,9 +183,12 @@ def _fill_ellipsis(items: list[Any], shape: Shape) -> list[Any]:
         raise IndexError(
             f"Too many indices: array is {len(shape)}-dimensional, but {used} were indexed"
         )
-    full = [slice(None)] * (len(shape) - used)
+    full: list[Any] = [slice(None)] * (len(shape) - used)
     at = next((k for k, i in enumerate(items) if i is Ellipsis), None)
-    return [*items, *full] if at is None else [*items[:at], *full, *items[at + 1 :]]
+    if at is None:
+        return [*items, *full]
+    # An ellipsis of no axes still stands between its neighbours.
+    return [*items[:at], *(full or [Ellipsis]), *items[at + 1 :]]
 
 
 def _part(item: Any, axis: int, shape: Shape) -> Part:
@@ -172,14 +219,16 @@ def _static(bound: Any) -> Any:
     return bound.__index__()
 
 
-def _assemble(parts: Sequence[Part], newaxes: Sequence[int]) -> Plan:
+def _assemble(
+    parts: Sequence[Part], newaxes: Sequence[int], separators: Sequence[int], wraps: bool
+) -> Plan:
     places = [p for p in parts if not p.is_slice]
     shapes = [np.shape(p.at) for p in places]
     is_basic = not any(shapes)
-    if is_basic:
-        block: Shape = ()
-        position = 0
-    else:
+    block: Shape = ()
+    # Where the block of the arrays' axes is, in units of parts that come before.
+    first = len(parts)
+    if not is_basic:
         try:
             block = broadcast_shape("indexing", *shapes)
         except TypeError as e:
@@ -189,23 +238,15 @@ def _assemble(parts: Sequence[Part], newaxes: Sequence[int]) -> Plan:
         axes = [p.axis for p in places]
         # Arrays that stand side by side keep their place; with something between, they go first.
         together = axes == list(range(axes[0], axes[-1] + 1)) and not any(
-            axes[0] < n <= axes[-1] for n in newaxes
+            axes[0] < n <= axes[-1] for n in separators
         )
-        position = axes[0] - sum(p.axis < axes[0] for p in places) if together else 0
-    inserted = []
+        first = axes[0] if together else -1
+    position = sum(p.is_slice for p in parts[: max(first, 0)]) if not is_basic else 0
+    inserted: list[int] = []
     for order, before in enumerate(newaxes):
-        slices_before = sum(p.is_slice for p in parts[:before])
-        place = slices_before + order
-        if not is_basic and (slices_before > position or _block_is_before(parts, before, position)):
-            place += len(block)
-        inserted.append(place)
-    return Plan(tuple(parts), block, position, tuple(inserted), is_basic)
-
-
-def _block_is_before(parts: Sequence[Part], before: int, position: int) -> bool:
-    first = next(p.axis for p in parts if not p.is_slice)
-    slices_before = sum(p.is_slice for p in parts[:before])
-    return slices_before == position and first < before or position == 0 and first >= before > 0
+        place = sum([p.is_slice for p in parts[:before]]) + order
+        inserted.append(place + (len(block) if before > first else 0))
+    return Plan(tuple(parts), block, position, tuple(inserted), is_basic, wraps)
 
 
 def is_static(value: Any) -> bool:

@@ -12,7 +12,15 @@ from jacana.core import dtypes
 from jacana.core.trace import is_eager
 from jacana.core.values import aval_of
 from jacana.numpy.elementwise import add, less
-from jacana.numpy.index_plan import Part, Plan, is_static, plan_index
+from jacana.numpy.index_plan import (
+    Part,
+    Plan,
+    is_scalar_mask,
+    is_static,
+    is_traced_mask,
+    plan_index,
+    without_scalar_masks,
+)
 from jacana.numpy.manipulation import expand_dims
 from jacana.numpy.promotion import broadcast_to, convert, promote_dtypes
 from jacana.numpy.selection import where
@@ -47,15 +55,25 @@ def get_item(x: Any, index: Any) -> Any:
             # The places of a mask are an index as any other.
             places = np.asarray(index).nonzero()[0].astype(np.int32)
             return operator.getitem(x, to_array(places))  # type: ignore[call-overload]
+    x, index = with_axes_of_masks(x, index)
     plan = plan_index(index, x.shape)
     return read(x, plan, GatherScatterMode.PROMISE_IN_BOUNDS, None)
+
+
+def with_axes_of_masks(x: Any, index: Any) -> tuple[Any, Any]:
+    """An index without single booleans, and x with an axis of extent 1 for each of them."""
+    items = index if isinstance(index, tuple) else (index,)
+    if not any(map(is_scalar_mask, items)):
+        return x, index
+    inserted, items = without_scalar_masks(items, x.ndim)
+    return expand_dims(x, inserted), items
 
 
 def read(x: Any, plan: Plan, mode: Any, fill_value: Any) -> Any:
     """The elements that a plan names."""
     if 0 in plan.shape and not plan.is_basic:
         return full(plan.full_shape, 0, x.dtype)
-    if plan.is_basic and mode is not GatherScatterMode.FILL_OR_DROP:
+    if plan.is_window and mode is not GatherScatterMode.FILL_OR_DROP:
         result = read_basic(x, plan)
     else:
         result = read_gather(x, plan, mode, fill_value)
@@ -126,11 +144,11 @@ def index_operands(starts: list[Any]) -> list[Any]:
 # --- gather -------------------------------------------------------------------------------------
 
 
-def stack_places(x: Any, parts: list[Part], block: tuple[int, ...], mode: Any) -> Any:
+def stack_places(x: Any, parts: list[Part], block: tuple[int, ...], mode: Any, wraps: bool) -> Any:
     """Index vectors for gather and scatter: shape (*block, number of parts)."""
     columns = []
     for p in parts:
-        at = index_in(p.at, x.shape[p.axis])
+        at = index_in(p.at, x.shape[p.axis]) if wraps else p.at
         at = np.int32(at) if is_static(at) else at
         if mode == "wrap":
             at = ops.rem(*promote_dtypes(at, x.shape[p.axis]))
@@ -152,7 +170,7 @@ def read_gather(x: Any, plan: Plan, mode: Any, fill_value: Any) -> Any:
     x = static_slice(x, Plan(tuple(slices), (), 0, (), True))
     places = plan.places
     gone = tuple(p.axis for p in places)
-    indices = stack_places(x, places, plan.block, mode)
+    indices = stack_places(x, places, plan.block, mode, plan.wraps)
     k, rank = plan.block_position, len(plan.block)
     result_rank = len(plan.shape)
     offset = tuple(a for a in range(result_rank) if not k <= a < k + rank)
@@ -172,9 +190,22 @@ SCATTERS = {
 }  # fmt: skip
 
 
-def update(x: Any, index: Any, kind: str, values: Any, mode: Any = None, **flags: Any) -> Any:
+def update(
+    x: Any, index: Any, kind: str, values: Any, mode: Any = None,
+    wrap_negative_indices: bool = True, **flags: Any,
+) -> Any:  # fmt: skip
     """x with the elements at the index replaced by, or combined with, values."""
-    plan = plan_index(index, x.shape)
+    shape = x.shape
+    x, index = with_axes_of_masks(x, index)
+    if x.shape != shape:
+        changed = update(x, index, kind, values, mode, wrap_negative_indices, **flags)
+        return ops.reshape(changed, new_sizes=shape)
+    mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
+    if is_traced_mask(mask) and np.shape(mask) == shape[: np.ndim(mask)] and np.ndim(values) == 0:
+        # How many elements are named is not known, but where they are.
+        chosen = ops.reshape(mask, new_sizes=mask.shape + (1,) * (x.ndim - mask.ndim))
+        return where(chosen, combine_whole(x, kind, update_values(x, values)), x)
+    plan = plan_index(index, x.shape, wrap_negative_indices)
     values = update_values(x, values)
     # Axes that None inserted are one long and say nothing.
     if plan.inserted:
@@ -200,7 +231,7 @@ def update_values(x: Any, values: Any) -> Any:
 
 def is_static_window(x: Any, plan: Plan) -> bool:
     """Whether the index is one dense window that is known to be inside x."""
-    return plan.is_basic and all(
+    return plan.is_window and all(
         abs(p.step) == 1 if p.is_slice
         else is_static(p.at) and -x.shape[p.axis] <= p.at < x.shape[p.axis]
         for p in plan.parts
@@ -249,7 +280,7 @@ def scatter(x: Any, plan: Plan, kind: str, values: Any, mode: Any, flags: dict[s
         parts.append(Part(p.axis, at.astype(np.int32).reshape(shape)))
     if not parts:
         return combine_whole(x, kind, values)
-    indices = stack_places(x, parts, block, mode)
+    indices = stack_places(x, parts, block, mode, plan.wraps)
     values = block_first(values, plan, partial)
     window = tuple(range(len(block), np.ndim(values)))
     gone = tuple(p.axis for p in parts)
@@ -281,85 +312,3 @@ def combine_whole(x: Any, kind: str, values: Any) -> Any:
         "set": lambda old, new: new, "add": ops.add, "mul": ops.mul, "min": ops.min, "max": ops.max,
     }  # fmt: skip
     return combine[kind](x, broadcast_to(values, x.shape))
-
-
-class IndexUpdates:
-    """`x.at`: `x.at[index]` names elements to update."""
-
-    __slots__ = ("array",)
-
-    def __init__(self, array: Any):
-        self.array = array
-
-    def __getitem__(self, index: Any) -> "IndexUpdateRef":
-        return IndexUpdateRef(self.array, index)
-
-    def __repr__(self) -> str:
-        return f"_IndexUpdateHelper({self.array!r})"
-
-
-class IndexUpdateRef:
-    """`x.at[index]`: each method gives x with the named elements changed.
-
-    Options: mode ("drop", the default for updates; "fill" for get; "clip", "promise_in_bounds"),
-    indices_are_sorted, unique_indices.
-    """
-
-    __slots__ = ("array", "index")
-
-    def __init__(self, array: Any, index: Any):
-        self.array, self.index = array, index
-
-    def __repr__(self) -> str:
-        return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
-
-    def get(self, *, mode: Any = None, fill_value: Any = None, **flags: Any) -> Any:
-        """x[index], with a choice of what places out of bounds give."""
-        default = (
-            GatherScatterMode.PROMISE_IN_BOUNDS if fill_value is None
-            else GatherScatterMode.FILL_OR_DROP
-        )  # fmt: skip
-        plan = plan_index(self.index, self.array.shape)
-        return read(self.array, plan, mode_of(mode, default), fill_value)
-
-    def set(self, values: Any, **options: Any) -> Any:
-        """x[index] = values."""
-        return _update(self.array, self.index, "set", values, **options)
-
-    def add(self, values: Any, **options: Any) -> Any:
-        """x[index] += values, for repeated indices too."""
-        return _update(self.array, self.index, "add", values, **options)
-
-    def subtract(self, values: Any, **options: Any) -> Any:
-        return self.add(ops.neg(convert(values, self.array.dtype)), **options)
-
-    sub = subtract
-
-    def multiply(self, values: Any, **options: Any) -> Any:
-        """x[index] *= values."""
-        return _update(self.array, self.index, "mul", values, **options)
-
-    mul = multiply
-
-    def min(self, values: Any, **options: Any) -> Any:
-        return _update(self.array, self.index, "min", values, **options)
-
-    def max(self, values: Any, **options: Any) -> Any:
-        return _update(self.array, self.index, "max", values, **options)
-
-    def divide(self, values: Any, **options: Any) -> Any:
-        """x[index] /= values."""
-        ones = full(self.array.shape, 1, self.array.dtype)
-        divisor = update(ones, self.index, "mul", values, **options)
-        return ops.div(self.array, divisor)
-
-    def power(self, values: Any, **options: Any) -> Any:
-        """x[index] **= values."""
-        ones = full(self.array.shape, 1, self.array.dtype)
-        return ops.pow(self.array, update(ones, self.index, "mul", values, **options))
-
-    def apply(self, function: Callable[[Any], Any], **options: Any) -> Any:
-        """x[index] = function(x[index]) for an elementwise function, once for each element."""
-        named = full(self.array.shape, False, dtypes.bool_)
-        named = update(named, self.index, "set", True, **options)
-        return where(named, convert(function(self.array), self.array.dtype), self.array)

@@ -24,6 +24,7 @@ from jacana.numpy.promotion import (
     check_operands,
     convert,
     literal,
+    normalized_axes,
     normalized_axis,
     result_type_of,
 )
@@ -342,15 +343,27 @@ def delete(
     return take_rows(x, as_array("delete", kept), d)
 
 
-def trim_zeros(filt: Any, trim: str = "fb") -> Any:
-    """A concrete vector without the zeros at its front and back."""
+def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Any:
+    """A concrete array without the zeros at the front ("f" in trim) and back ("b") of axes.
+
+    Of more than one axis the slices are cut in which every element is zero.
+
+    >>> jnp.trim_zeros(jnp.array([0, 0, 1, 0, 2, 0]))
+    Array([1, 0, 2], dtype=int32)
+    """
     x = as_array("trim_zeros", filt)
-    nonzero = np.flatnonzero(_concrete(x))
-    first = nonzero[0] if "f" in trim.lower() and len(nonzero) else 0
-    last = nonzero[-1] + 1 if "b" in trim.lower() and len(nonzero) else x.size
-    if not len(nonzero):
-        first = last = 0
-    return ops.slice(x, start_indices=(int(first),), limit_indices=(int(last),), strides=None)
+    if set(trim.lower()) - set("fb"):
+        raise ValueError(f"trim_zeros: trim must be made of 'f' and 'b', got {trim!r}.")
+    places = np.nonzero(_concrete(x))
+    chosen = range(x.ndim) if axis is None else normalized_axes(axis, x.ndim)
+    starts, limits = [0] * x.ndim, list(x.shape)
+    for d in chosen:
+        found = places[d]
+        if "f" in trim.lower():
+            starts[d] = int(found.min()) if len(found) else x.shape[d]
+        if "b" in trim.lower():
+            limits[d] = int(found.max()) + 1 if len(found) else starts[d]
+    return ops.slice(x, start_indices=tuple(starts), limit_indices=tuple(limits), strides=None)
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:

@@ -110,6 +110,8 @@ def nanvar(
     x = as_array("nanvar", a)
     x = convert(x, inexact_dtype(x.dtype))
     mask = _numbers(x, where)
+    # A nan would reach the derivative though it counts for nothing.
+    x = _without_nan(x, 0.0)
     return reductions.var(x, axis, dtype, None, ddof, keepdims, where=mask, mean=mean)
 
 

@@ -21,6 +21,7 @@ from jacana.numpy import (
     creation,
     elementwise,
     floats,
+    index_updates,
     indexing,
     manipulation,
     products,
@@ -203,7 +204,7 @@ def compress(
     size: int | None = None, fill_value: Any = 0,
 ) -> Any:  # fmt: skip
     """The slices where a vector of conditions holds."""
-    return take.compress(condition, self, axis, size=size)
+    return take.compress(condition, self, axis, size=size, fill_value=fill_value, out=out)
 
 
 # The primitive that an operator is for two arrays of one type, and the kinds that it is not for.
@@ -253,7 +254,7 @@ METHODS: dict[str, Function] = {
 }  # fmt: skip
 
 PROPERTIES: dict[str, Function] = {
-    "at": indexing.IndexUpdates,
+    "at": index_updates.IndexUpdates,
     "real": floats.real,
     "imag": floats.imag,
     "T": manipulation.transpose,

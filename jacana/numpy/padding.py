@@ -7,6 +7,7 @@ import numpy as np
 
 from jacana import ops
 from jacana.core import dtypes
+from jacana.numpy.elementwise import multiply, subtract
 from jacana.numpy.joining import concatenate, take_rows
 from jacana.numpy.manipulation import reshape
 from jacana.numpy.promotion import as_array, broadcast_to, convert
@@ -44,8 +45,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     """An array with `pad_width` elements before and after along each axis.
 
     pad_width: one number, one pair, or a pair for each axis (or a dict from axes to those). mode:
-    constant (constant_values), edge, reflect, symmetric, wrap, linear_ramp (end_values), maximum,
-    minimum, mean, median (stat_length), empty, or a function as NumPy's.
+    constant (constant_values), edge, reflect and symmetric (reflect_type), wrap, linear_ramp
+    (end_values), maximum, minimum, mean, median (stat_length), empty, or a function as NumPy's.
 
     >>> jnp.pad(jnp.arange(3), (1, 2))
     Array([0, 0, 1, 2, 0, 0], dtype=int32)
@@ -62,7 +63,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if unknown:
         raise ValueError(f"unsupported keyword arguments for mode {mode!r}: {unknown}")
     if kwargs.get("reflect_type", "even") == "odd":
-        raise NotImplementedError(f"mode={mode!r} with reflect_type='odd' is not there yet.")
+        return _padded_by_odd_reflection(x, widths, mode)
     if mode in _INDEX:
         return _padded_by_index(x, widths, mode)
     if mode in ("constant", "empty"):
@@ -125,13 +126,42 @@ def _padded_by_index(x: Any, widths: Widths, mode: str) -> Any:
         n = x.shape[d]
         if before == after == 0:
             continue
-        if n == 0:
-            raise ValueError(
-                f"jnp.pad: can't extend empty axis {d} using modes other than 'constant' or 'empty'"
-            )
+        _refuse_empty(n, d)
         index = _INDEX[mode](np.arange(-before, n + after), n).astype(np.int32)
         x = take_rows(x, as_array("pad", index), d)
     return x
+
+
+def _refuse_empty(n: int, d: int) -> None:
+    if n == 0:
+        raise ValueError(
+            f"jnp.pad: can't extend empty axis {d} using modes other than 'constant' or 'empty'"
+        )
+
+
+def _padded_by_odd_reflection(x: Any, widths: Widths, mode: str) -> Any:
+    """The border where what is so much above the edge inside is as much below it outside."""
+    for d, (before, after) in enumerate(widths):
+        while before or after:
+            n = x.shape[d]
+            _refuse_empty(n, d)
+            if n == 1 and mode == "reflect":
+                x = _padded_by_index(x, _only(d, x.ndim, (before, after)), "edge")
+                break
+            most = n if mode == "symmetric" else n - 1
+            low, high = min(before, most), min(after, most)
+            first, last = _end(x, d, 1, True), _end(x, d, 1, False)
+            even = _padded_by_index(x, _only(d, x.ndim, (low, high)), mode)
+            front = subtract(multiply(first, 2), _end(even, d, low, True))
+            back = subtract(multiply(last, 2), _end(even, d, high, False))
+            x = convert(concatenate([front, x, back], d), x.dtype)
+            before, after = before - low, after - high
+    return x
+
+
+def _only(d: int, rank: int, width: tuple[int, int]) -> Widths:
+    """Widths of one axis; the others are not padded."""
+    return [width if k == d else (0, 0) for k in range(rank)]
 
 
 def _end(x: Any, d: int, length: int, front: bool) -> Any:

@@ -6,7 +6,15 @@ import numpy as np
 
 from jacana import ops
 from jacana.core import dtypes
-from jacana.numpy.elementwise import multiply, true_divide
+from jacana.numpy.creation import ones_like, zeros_like
+from jacana.numpy.elementwise import (
+    greater,
+    greater_equal,
+    less_equal,
+    logical_and,
+    multiply,
+    true_divide,
+)
 from jacana.numpy.floats import isnan
 from jacana.numpy.manipulation import expand_dims, moveaxis, reshape
 from jacana.numpy.promotion import (
@@ -18,12 +26,20 @@ from jacana.numpy.promotion import (
     promote_dtypes,
     refuse_out,
 )
-from jacana.numpy.reductions import any as any_of, axes_of, computation_dtype, sum as sum_of
+from jacana.numpy.reductions import (
+    any as any_of,
+    argmax,
+    axes_of,
+    computation_dtype,
+    sum as sum_of,
+)
 from jacana.numpy.selection import where
 from jacana.numpy.sorting import sort
 
+# With weights there is one method.
+WEIGHTED = "inverted_cdf"
 METHODS = ("linear", "lower", "higher", "nearest", "midpoint", "hazen", "weibull",
-           "median_unbiased", "normal_unbiased", "interpolated_inverted_cdf")  # fmt: skip
+           "median_unbiased", "normal_unbiased", "interpolated_inverted_cdf", WEIGHTED)  # fmt: skip
 
 # Where the quantile q of n sorted values stands, counted from 0: q (n + a + b) - b in terms of the
 # plotting positions of Hyndman and Fan.
@@ -133,11 +149,15 @@ def _quantile(
     name: str, a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any,
     ignore_nan: bool,
 ) -> Any:  # fmt: skip
-    if weights is not None:
-        raise NotImplementedError(f"jnp.{name} has no weights yet.")
     if method not in METHODS:
         raise ValueError(f"method can only be one of {', '.join(METHODS)}, got {method!r}.")
     x = as_array(name, a)
+    if weights is not None:
+        if method != WEIGHTED:
+            raise NotImplementedError(
+                f"jnp.{name} takes weights with method={WEIGHTED!r} only, got method={method!r}."
+            )
+        weights = _broadcast_weights(name, as_array(name, weights), x.shape, axis)
     found = inexact_dtype(x.dtype)
     x, parts = promote_dtypes(convert(x, found), q)
     if dtypes.is_complex(found):
@@ -151,11 +171,18 @@ def _quantile(
     axes = axes_of(axis, x.ndim)
     rank = x.ndim
     kept = [x.shape[d] for d in range(rank) if d not in axes]
-    # The axes to reduce become one, the last.
-    x = reshape(moveaxis(x, axes, tuple(range(rank - len(axes), rank))), (*kept, -1))
+
+    def reduced_last(v: Any) -> Any:
+        """The axes to reduce become one, the last."""
+        return reshape(moveaxis(v, axes, tuple(range(rank - len(axes), rank))), (*kept, -1))
+
+    x = reduced_last(x)
     if x.shape[-1] == 0:
         nan = literal(np.nan, x)
         out = broadcast_to(nan, (*parts.shape, *kept))
+    elif method == WEIGHTED:
+        shares = ones_like(x) if weights is None else convert(reduced_last(weights), x.dtype)
+        out = _of_weighted_axis(x, shares, parts, ignore_nan)
     else:
         out = _of_last_axis(x, parts, method, ignore_nan)
     if keepdims:
@@ -188,6 +215,48 @@ def _of_last_axis(x: Any, parts: Any, method: str, ignore_nan: bool) -> Any:
     out = _between(below, above, ops.sub(place, low), method)
     valid = ops.and_(ops.ge(q, literal(0, q)), ops.le(q, literal(1, q)))
     return where(valid, out, literal(np.nan, out))
+
+
+def _broadcast_weights(name: str, weights: Any, shape: tuple[int, ...], axis: Any) -> Any:
+    """Weights of the shape of what they weigh: given so, or as a vector along the one axis."""
+    if weights.shape == shape:
+        return weights
+    if axis is None:
+        raise ValueError(
+            f"jnp.{name}: weights of shape {weights.shape} must have the shape of a, {shape}, "
+            f"where axis is None."
+        )
+    along = axes_of(axis, len(shape))
+    if weights.ndim != len(along) or any(
+        n != shape[d] for n, d in zip(weights.shape, along, strict=True)
+    ):
+        raise ValueError(
+            f"jnp.{name}: weights of shape {weights.shape} must have the shape of a, {shape}, or "
+            f"that of its axes {along}."
+        )
+    return ops.broadcast_in_dim(weights, shape=shape, broadcast_dimensions=along)
+
+
+def _of_weighted_axis(x: Any, weights: Any, parts: Any, ignore_nan: bool) -> Any:
+    """The first sorted element up to which there is at least the fraction of the weight."""
+    missing = isnan(x)
+    weights = where(missing, zeros_like(weights), weights)
+    bad = any_of(ops.lt(weights, zeros_like(weights)), -1)
+    if not ignore_nan:
+        bad = ops.or_(bad, any_of(missing, -1))
+    ordered, weights = ops.sort(x, weights, dimension=x.ndim - 1, is_stable=True, num_keys=1)
+    reached = ops.cumsum(weights, axis=x.ndim - 1, reverse=False)
+    total = reached[..., -1:]
+    lead = parts.ndim
+    q = ops.broadcast_in_dim(
+        parts, shape=(*parts.shape, *total.shape), broadcast_dimensions=tuple(range(lead))
+    )
+    # Elements before the first weight are none of the distribution.
+    enough = logical_and(greater_equal(reached, multiply(q, total)), greater(reached, 0))
+    out = _at(ordered, argmax(enough, -1), lead)
+    valid = logical_and(logical_and(greater_equal(q, 0), less_equal(q, 1)), greater(total, 0))
+    usable = logical_and(valid[..., 0], ops.not_(bad))
+    return where(usable, out, literal(np.nan, out))
 
 
 def _place(q: Any, count: Any, method: str) -> Any:

@@ -11,7 +11,7 @@ from jacana.core.values import aval_of
 from jacana.numpy.elementwise import add, remainder, truth
 from jacana.numpy.index_plan import Part, Plan
 from jacana.numpy.indexing import index_in, mode_of, read, update
-from jacana.numpy.promotion import check_operands, convert
+from jacana.numpy.promotion import check_operands, convert, refuse_out
 from jacana.numpy.selection import where
 from jacana.ops import GatherScatterMode
 from jacana.ops.shape import full
@@ -66,21 +66,38 @@ def _axis_plan(shape: tuple[int, ...], axis: int, at: Any) -> Plan:
 
 
 def take_along_axis(
-    arr: Any, indices: Any, axis: int | None = -1, mode: str | None = None, fill_value: Any = None
+    arr: Any,
+    indices: Any,
+    axis: int | None = -1,
+    mode: str | None = None,
+    fill_value: Any = None,
+    *,
+    wrap_negative_indices: bool | None = None,
 ) -> Any:
-    """arr[..., indices[...], ...]: along one axis, with the other axes walked together."""
+    """arr[..., indices[...], ...]: along one axis, with the other axes walked together.
+
+    Negative indices count from the end unless wrap_negative_indices is False; places out of bounds
+    give nan (the extreme of integers), fill_value, or what another mode says.
+
+    >>> x = jnp.array([[10, 30, 20], [60, 40, 50]])
+    >>> jnp.take_along_axis(x, jnp.argsort(x, axis=1), axis=1)
+    Array([[10, 20, 30],
+           [40, 50, 60]], dtype=int32)
+    """
     check_operands("take_along_axis", arr, indices)
+    wraps = wrap_negative_indices is not False
     if axis is None:
         if np.ndim(indices) != 1:
             raise ValueError("take_along_axis with axis=None needs one-dimensional indices")
-        return take_along_axis(ops.reshape(arr, new_sizes=(int(np.size(arr)),)), indices, 0, mode)
+        flat = ops.reshape(arr, new_sizes=(int(np.size(arr)),))
+        return take_along_axis(flat, indices, 0, mode, fill_value, wrap_negative_indices=wraps)
     if np.ndim(arr) != np.ndim(indices):
         raise ValueError(
             f"indices and arr must have the same number of dimensions; {np.ndim(indices)} vs. "
             f"{np.ndim(arr)}"
         )
     plan = _along_plan(
-        np.shape(arr), indices, canonical_axis(axis, np.ndim(arr), "take_along_axis")
+        np.shape(arr), indices, canonical_axis(axis, np.ndim(arr), "take_along_axis"), wraps
     )
     return read(arr, plan, mode_of(mode, GatherScatterMode.FILL_OR_DROP), fill_value)
 
@@ -110,7 +127,7 @@ def put_along_axis(
     return update(arr, index, "set", values, mode)
 
 
-def _along_plan(shape: tuple[int, ...], indices: Any, axis: int) -> Plan:
+def _along_plan(shape: tuple[int, ...], indices: Any, axis: int, wraps: bool) -> Plan:
     """Every axis gets an index array, the other axes' ones counting up."""
     rank = len(shape)
     parts, block = [], []
@@ -128,7 +145,7 @@ def _along_plan(shape: tuple[int, ...], indices: Any, axis: int) -> Plan:
         counted = np.arange(n, dtype=np.int32).reshape([-1 if j == i else 1 for j in range(rank)])
         parts.append(Part(i, counted))
         block.append(max(n, extent) if n and extent else 0)
-    return Plan(tuple(parts), tuple(block), 0, (), False)
+    return Plan(tuple(parts), tuple(block), 0, (), False, wraps)
 
 
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
@@ -207,12 +224,39 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
     return ops.reshape(result, new_sizes=np.shape(a))
 
 
-def compress(condition: Any, a: Any, axis: int | None = None, *, size: int | None = None) -> Any:
-    """The slices of `a` along an axis where the condition (1-d) holds."""
+def compress(
+    condition: Any, a: Any, axis: int | None = None, *, size: int | None = None,
+    fill_value: Any = 0, out: None = None,
+) -> Any:  # fmt: skip
+    """The slices of `a` along an axis (elements of the flattened array) where a condition holds.
+
+    The condition is a vector no longer than the axis. Under jit `size` says how many slices there
+    are; what is missing is filled with fill_value.
+
+    >>> jnp.compress(jnp.array([True, False, True]), jnp.arange(6).reshape(2, 3), axis=1)
+    Array([[0, 2],
+           [3, 5]], dtype=int32)
+    """
+    refuse_out("compress", out)
+    check_operands("compress", condition, a)
+    if np.ndim(condition) != 1:
+        raise ValueError("condition must be a 1D array")
     if axis is None:
         a, axis = ops.reshape(a, new_sizes=(int(np.size(a)),)), 0
-    (kept,) = nonzero(condition, size=size)
-    return take(a, kept, axis=axis, mode="clip")
+    axis = canonical_axis(axis, np.ndim(a), "compress")
+    extent, length = np.shape(a)[axis], np.shape(condition)[0]
+    if size is not None and not 0 <= size <= extent:
+        raise ValueError(
+            f"size must be positive and not greater than the size of the array axis; got "
+            f"size={size} for a.shape[axis]={extent}"
+        )
+    if length > extent:
+        rest = np.asarray(_concrete_mask(truth(condition)))[extent:]
+        if rest.any():
+            raise ValueError("condition contains entries that are out of bounds")
+    (kept,) = nonzero(condition, size=size, fill_value=extent)
+    # The fill is of a's dtype, as that of lax.pad.
+    return take(a, kept, axis=axis, mode="fill", fill_value=fill_value)
 
 
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:

@@ -89,6 +89,10 @@ class Array:
         return self.aval.nbytes
 
     @property
+    def __numpy_dtype__(self) -> Any:
+        return self.aval.dtype
+
+    @property
     def weak_type(self) -> bool:
         return self.aval.weak_type
 
@@ -213,11 +217,23 @@ class Array:
 
     # --- DLPack ---------------------------------------------------------------------------------
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        value = self._value.view()
-        kwargs.pop("stream", None)
-        # NumPy refuses to export read-only memory to old consumers; a copy is always allowed.
-        return value.copy().__dlpack__(**kwargs)
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+        dl_device: Any = None, copy: bool | None = None,
+    ) -> Any:  # fmt: skip
+        """The contents as a DLPack capsule: this memory, or a copy for consumers before 1.0.
+
+        Those cannot be told that the memory is read-only.
+        """
+        self._check_not_key("DLPack")
+        version = {"max_version": max_version, "dl_device": dl_device}
+        if max_version is not None and max_version >= (1, 0):
+            return self._value.__dlpack__(copy=copy, **version)
+        if copy is False:
+            raise BufferError(
+                "DLPack before version 1.0 has no read-only memory, which arrays are: take a copy."
+            )
+        return self._value.copy().__dlpack__(**version)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
@@ -228,6 +244,17 @@ class Array:
     def device(self) -> Device | Sharding:
         found = self.sharding
         return found.devices()[0] if isinstance(found, SingleDeviceSharding) else found
+
+    def platform(self) -> str:
+        return next(iter(self.devices())).platform
+
+    def unsafe_buffer_pointer(self) -> int:
+        """The address of the memory, which is valid as long as the array is."""
+        return self.address
+
+    def clone(self) -> "Array":
+        """A copy with memory of its own."""
+        return from_numpy(self._value, self.aval)
 
     def devices(self) -> set[Device]:
         return self.sharding.device_set

@@ -1,5 +1,6 @@
 """The names that JAX has: how many are here, and that those which are have JAX's parameters."""
 
+import ast
 import functools
 import importlib
 import importlib.util
@@ -15,9 +16,6 @@ from jacana import compat
 
 # Parameters that differ on purpose, with the reason: (module, name or *) -> reason.
 REVIEWED = {
-    ("jax.numpy", "compress"): "a fill value is not there yet; out= has no meaning",
-    ("jax.numpy", "take_along_axis"): "indices always wrap",
-    ("jax.numpy", "trim_zeros"): "of vectors only, so far",
     ("jax.lax", "random_gamma_grad"): "JAX says *args",
     ("jax.debug", "callback"): "JAX's default is no function",
     ("jax.debug", "print"): "JAX's default is no format",
@@ -118,6 +116,54 @@ def test_functions_have_the_parameters_of_jax(surface):
             faults.append(f"{module}.{name}: {fault}")
     if faults:
         pytest.fail("\n".join([f"{len(faults)} differ", *faults]), pytrace=False)
+
+
+WHOLE = ("jax.numpy", "jax.numpy.linalg", "jax.numpy.fft")
+
+
+def test_whole_modules_lack_no_name(surface):
+    missing = [
+        f"{module}.{name}"
+        for module in WHOLE
+        for name in surface["modules"][module]
+        if not hasattr(module_for(module), name)
+    ]
+    assert not missing
+
+
+# Layouts and tracebacks are of JAX's runtime, the others raise there.
+OF_OTHER_RUNTIMES = {"format", "traceback", "device_buffer", "device_buffers"}
+
+
+@pytest.mark.parametrize("table", ["Array", "concrete_array"])
+def test_arrays_lack_no_method(surface, table):
+    found = dir(jacana.numpy.zeros(2))
+    missing = {n for n in surface[table] if n not in found}
+    assert missing <= OF_OTHER_RUNTIMES, sorted(missing - OF_OTHER_RUNTIMES)
+
+
+def test_methods_have_the_parameters_of_jax(surface):
+    array = jacana.numpy.zeros((2, 2))
+    faults = []
+    for owner, table in ((array, "Array"), (array.at[0], "Array.at")):
+        for name, entry in surface[table].items():
+            text = entry.get("signature") if isinstance(entry, dict) else entry
+            method = getattr(owner, name, None)
+            if text is None or not callable(method) or name.startswith("__"):
+                continue
+            named = set(re.findall(r"(\w+)(?=: |=|,|\))", without_annotations(text))) - {"self"}
+            ours = parameters(method)
+            lacking = named - {n for n, _, _ in ours or []}
+            if ours is not None and lacking:
+                faults.append(f"{table}.{name}: no {', '.join(sorted(lacking))}")
+    assert not faults, "\n".join(faults)
+
+
+def without_annotations(signature):
+    """The parameters of a signature's text by name only."""
+    tree = ast.parse(f"def f{signature}: pass").body[0].args
+    names = [a.arg for a in (*tree.posonlyargs, *tree.args, *tree.kwonlyargs)]
+    return f"({', '.join(names)})"
 
 
 def test_coverage_is_listed(surface, record_property):
