@@ -138,6 +138,9 @@ FAR_REACHING = ("bfloat16", "float8_e8m0fnu")
 def _narrow(x: Array, target: str) -> Array:
     if target == "float8_e8m0fnu":
         return _power_of_two(x)
+    if target == "float4_e2m1fn":
+        # The sign of a nan is nobody's: the zero that it becomes is the negative one.
+        x = np.where(np.isnan(x), x.dtype.type(-0.0), x)
     if target in ir.NARROW_FLOATS and target != "float16" and x.dtype == np.float64:
         # ml_dtypes goes by way of float32.
         near = x.astype(np.float32)

@@ -44,6 +44,7 @@ def test_rounding_from_float32(dtype):
     x = x.astype(np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         x = np.concatenate([x, np.nextafter(x, np.float32(np.inf)), np.nextafter(x, -x)])
+    x = np.where(np.isnan(x), np.float32(np.nan), x)  # of one sign
     if dtype == "float8_e8m0fnu":
         x = x[np.abs(x) >= 2.0**-126]  # ml_dtypes rounds subnormal numbers up
     same_bits(jnp.asarray(x).astype(dtype), x.astype(getattr(ml_dtypes, dtype)))

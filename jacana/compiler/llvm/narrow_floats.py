@@ -139,9 +139,9 @@ def _narrow_small(on: Operator, type: str, bits: str) -> str:
     is_nan = on.compare("ugt", size, on.const(0x7F800000))
     special = SPECIAL.get(type)
     if special is None:
-        # Without infinity and nan: numbers stop at the largest, and nan is zero of the other sign.
+        # Without infinity and nan: numbers stop at the largest, and nan is -0.0.
         made = on.call("umin", made, on.const(sign_bit - 1))
-        return on.select(is_nan, on.op("xor", sign, on.const(sign_bit)), on.op("or", made, sign))
+        return on.select(is_nan, on.const(sign_bit), on.op("or", made, sign))
     too_large = on.compare("ugt", made, on.const(special.largest))
     made = on.select(too_large, on.const(special.overflow), made)
     made = on.select(is_nan, on.const(special.nan), made)
