@@ -101,7 +101,6 @@ def test_arrays_that_native_code_does_not_take():
     values = [
         np.arange(12.0, dtype=np.float32).reshape(3, 4).T, np.arange(6, dtype=np.float32)[::2],
         np.frombuffer(b"x" + bytes(12), np.uint8)[1:].view(np.float32),
-        np.ma.array([1.0, 2.0], dtype=np.float32),
     ]  # fmt: skip
     f = jacana.jit(lambda x: x * 2)
     for _ in range(LEARN_AT + 2):
