@@ -19,6 +19,7 @@ REVIEWED = {
     ("jax.lax", "random_gamma_grad"): "JAX says *args",
     ("jax.debug", "callback"): "JAX's default is no function",
     ("jax.debug", "print"): "JAX's default is no format",
+    ("jax.ref", "swap"): "the name in messages is the function's own",
     ("jax", "numpy_dtype_promotion"): "a mode is always given",
     ("jax", "numpy_rank_promotion"): "a mode is always given",
 }
