@@ -11,7 +11,7 @@ from jacana.api.jit import jitted_functions
 from jacana.core import tree
 from jacana.runtime import dispatch, executable
 from jacana.runtime.array import Array
-from jacana.runtime.device import Device, devices as known_devices
+from jacana.runtime.device import Device, check_default, devices as known_devices
 from jacana.runtime.native_array import list_arrays
 from jacana.transforms import derived
 
@@ -115,9 +115,5 @@ def clear_caches() -> None:
 @contextmanager
 def default_device(new_val: Any = None) -> Iterator[None]:
     """`with default_device(d):` arrays are made on d; NotImplementedError but for the first."""
-    if new_val is not None and new_val != "cpu" and new_val not in known_devices()[:1]:
-        raise NotImplementedError(
-            f"default_device({new_val!r}): arrays are made on the first device. Move them with "
-            f"jax.device_put(x, device)."
-        )
+    check_default(new_val)
     yield

@@ -16,6 +16,8 @@ class ConfigView:
         """Set an option, such as update("jax_enable_x64", True)."""
         if settings.field_of(name) == "num_cpu_devices":
             device.check_count(value)
+        if settings.field_of(name) == "default_device":
+            device.check_default(value)
         settings.update(name, value)
         if value and settings.field_of(name) in ("debug_nans", "debug_infs"):
             number_checks.install()

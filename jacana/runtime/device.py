@@ -48,6 +48,15 @@ def devices(backend: str | None = None) -> list[Device]:
     return list(_started())
 
 
+def check_default(device: Any) -> None:
+    """NotImplementedError for a device to make arrays on that is not the first one."""
+    if device is not None and device != "cpu" and device != default_device():
+        raise NotImplementedError(
+            f"default_device {device!r}: arrays are made on the first device. Move them with "
+            f"jax.device_put(x, device)."
+        )
+
+
 @functools.cache
 def _started() -> tuple[Device, ...]:
     """The devices, as many as settings asked for when they were first looked at."""

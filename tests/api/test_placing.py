@@ -261,3 +261,15 @@ def test_where_arrays_are_made(x, mesh):
     assert jax.jit(lambda: jnp.ones(8, device=half))().sharding == half
     with jax.set_mesh(mesh):
         assert jnp.zeros(8, out_sharding=P("y")).sharding.spec == P("y")
+
+
+def test_arrays_are_made_on_the_first_device(eight_devices):
+    with jax.default_device(eight_devices[0]), jax.default_device(None):
+        assert jnp.ones(2).device == eight_devices[0]
+    with (
+        pytest.raises(NotImplementedError, match="device_put"),
+        jax.default_device(eight_devices[1]),
+    ):
+        pass
+    with pytest.raises(NotImplementedError, match="device_put"):
+        jax.config.update("jax_default_device", eight_devices[1])
