@@ -190,7 +190,11 @@ def apply_along_axis(
 
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]) -> Any:
-    """func(a, axis) for each axis in turn; axes that it takes away are put back at extent 1."""
+    """func(a, axis) for each axis in turn; axes that it takes away are put back at extent 1.
+
+    >>> jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3)), [0])
+    Array([[2., 2., 2.]], dtype=float32)
+    """
     x = as_array("apply_over_axes", a)
     for axis in axes:
         out = as_array("apply_over_axes", func(x, axis))

@@ -6,7 +6,11 @@ import numpy as np
 
 from jacana import ops
 from jacana.core import dtypes
-from jacana.numpy.elementwise import bitwise_and, left_shift, right_shift
+from jacana.numpy.logic import (
+    bitwise_and,
+    left_shift,
+    right_shift,
+)
 from jacana.numpy.manipulation import moveaxis, reshape
 from jacana.numpy.promotion import as_array, convert, literal, normalized_axis
 from jacana.numpy.reductions import sum as sum_of
@@ -22,7 +26,11 @@ def _places(bitorder: str) -> Any:
 
 
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
-    """Booleans (or whether numbers are nonzero), eight to a byte, the last byte filled with 0."""
+    """Booleans (or whether numbers are nonzero), eight to a byte, the last byte filled with 0.
+
+    >>> jnp.packbits(jnp.array([1, 0, 1], bool))
+    Array([160], dtype=uint8)
+    """
     x = as_array("packbits", a)
     if not (dtypes.is_integer(x.dtype) or dtypes.is_bool(x.dtype)):
         raise TypeError("Expected an input array of integer or boolean data type")
@@ -42,7 +50,11 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
 def unpackbits(
     a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> Any:
-    """The bits of bytes, each as a byte of 0 or 1; `count` of them."""
+    """The bits of bytes, each as a byte of 0 or 1; `count` of them.
+
+    >>> jnp.unpackbits(jnp.array([5], jnp.uint8))
+    Array([0, 0, 0, 0, 0, 1, 0, 1], dtype=uint8)
+    """
     x = as_array("unpackbits", a)
     if x.dtype != dtypes.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")

@@ -9,14 +9,16 @@ from jacana.core import dtypes
 from jacana.core.values import aval_of
 from jacana.numpy.creation import array
 from jacana.numpy.elementwise import (
-    equal,
-    less_equal,
-    logical_and,
-    logical_or,
     multiply,
     subtract,
 )
 from jacana.numpy.floats import isfinite, isnan
+from jacana.numpy.logic import (
+    equal,
+    less_equal,
+    logical_and,
+    logical_or,
+)
 from jacana.numpy.promotion import (
     as_array,
     convert,
@@ -28,7 +30,11 @@ from jacana.numpy.selection import where
 
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Whether |a - b| <= atol + rtol |b|; infinities are close to themselves only."""
+    """Whether |a - b| <= atol + rtol |b|; infinities are close to themselves only.
+
+    >>> jnp.isclose(jnp.array([1.0, 1.1]), 1.0)
+    Array([ True, False], dtype=bool)
+    """
     x, y = promote_args("isclose", a, b)
     if kind_of(x) in ("bool", "int", "uint"):
         x, y = promote_args_inexact("isclose", x, y)
@@ -40,7 +46,11 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Whether all elements are close, as isclose tells."""
+    """Whether all elements are close, as isclose tells.
+
+    >>> jnp.allclose(jnp.array([1.0]), 1.0 + 1e-7)
+    Array(True, dtype=bool)
+    """
     return _all(isclose(a, b, rtol, atol, equal_nan))
 
 
@@ -49,7 +59,11 @@ def _all(x: Any) -> Any:
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """Whether two arrays have one shape and equal elements."""
+    """Whether two arrays have one shape and equal elements.
+
+    >>> jnp.array_equal(jnp.arange(3), jnp.arange(3))
+    Array(True, dtype=bool)
+    """
     x, y = _arrays(a1), _arrays(a2)
     if x.shape != y.shape:
         return as_array("array_equal", False)
@@ -60,7 +74,11 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Whether two arrays broadcast to one shape and are equal there."""
+    """Whether two arrays broadcast to one shape and are equal there.
+
+    >>> jnp.array_equiv(jnp.ones(3), 1)
+    Array(True, dtype=bool)
+    """
     x, y = _arrays(a1), _arrays(a2)
     try:
         np.broadcast_shapes(x.shape, y.shape)

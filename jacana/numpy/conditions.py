@@ -45,6 +45,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """The function of the last condition that holds, applied to x elementwise; else the default.
 
     funclist may have one function (or constant) more than conditions: the default, otherwise 0.
+
+    >>> jnp.piecewise(jnp.array([-1.0, 2.0]), [jnp.array([True, False])], [0.0, lambda v: v])
+    Array([0., 2.], dtype=float32)
     """
     x = as_array("piecewise", x)
     conditions = condlist if isinstance(condlist, list | tuple) else list(_rows(condlist))
@@ -77,7 +80,11 @@ def _value(choice: Any, x: Any, args: Any, kw: Any) -> Any:
 
 
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
-    """choices[a[i]][i] at each index i; mode "wrap" or "clip" says what indices outside mean."""
+    """choices[a[i]][i] at each index i; mode "wrap" or "clip" says what indices outside mean.
+
+    >>> jnp.choose(jnp.array([0, 1]), [jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([1, 4], dtype=int32)
+    """
     refuse_out("choose", out)
     index = as_array("choose", a)
     if not dtypes.is_integer(index.dtype):
@@ -101,6 +108,9 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     """`arr` with the elements where the mask holds replaced by the values in turn, over and over.
 
     inplace must be False, since arrays never change.
+
+    >>> jnp.place(jnp.arange(3), jnp.array([True, False, True]), jnp.array([7, 8]), inplace=False)
+    Array([7, 1, 8], dtype=int32)
     """
     if inplace:
         raise NotImplementedError(

@@ -257,12 +257,20 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
-    """Ones of a shape, of floats where no dtype is given."""
+    """Ones of a shape, of floats where no dtype is given.
+
+    >>> jnp.ones((2,))
+    Array([1., 1.], dtype=float32)
+    """
     return made_on(_constant("ones", shape, 1, dtype), device, out_sharding)
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
-    """Zeros of a shape: there is no uninitialised memory."""
+    """Zeros of a shape: there is no uninitialised memory.
+
+    >>> jnp.empty((2,)).shape
+    (2,)
+    """
     return made_on(_constant("empty", shape, 0, dtype), device, out_sharding)
 
 
@@ -270,7 +278,11 @@ def full_like(
     a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None,
     out_sharding: Any = None,
 ) -> Any:  # fmt: skip
-    """An array with `a`'s shape and dtype and one value at every index."""
+    """An array with `a`'s shape and dtype and one value at every index.
+
+    >>> jnp.full_like(jnp.arange(2), 7)
+    Array([7, 7], dtype=int32)
+    """
     check_operands("full_like", fill_value)
     made = _like("full_like", a, fill_value, dtype, shape)
     return made_on(made, _place_of(a, shape, device), out_sharding)
@@ -316,7 +328,11 @@ def zeros_like(
 def ones_like(
     a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Any:
-    """Ones with `a`'s shape and dtype."""
+    """Ones with `a`'s shape and dtype.
+
+    >>> jnp.ones_like(jnp.arange(2))
+    Array([1, 1], dtype=int32)
+    """
     made = _like("ones_like", a, 1, dtype, shape)
     return made_on(made, _place_of(a, shape, device), out_sharding)
 
@@ -325,7 +341,11 @@ def empty_like(
     prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None,
     out_sharding: Any = None,
 ) -> Any:  # fmt: skip
-    """Zeros with the shape and dtype of `prototype`."""
+    """Zeros with the shape and dtype of `prototype`.
+
+    >>> jnp.empty_like(jnp.arange(3)).dtype
+    dtype('int32')
+    """
     made = _like("empty_like", prototype, 0, dtype, shape)
     return made_on(made, _place_of(prototype, shape, device), out_sharding)
 
@@ -354,7 +374,11 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 
 
 def copy(a: Any, order: str | None = None) -> Any:
-    """A copy of an array."""
+    """A copy of an array.
+
+    >>> jnp.copy(jnp.arange(3))
+    Array([0, 1, 2], dtype=int32)
+    """
     return array(a, copy=True, order=order)
 
 
@@ -417,19 +441,32 @@ def _bits_as(x: Any, found: Any) -> Any:
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Array:
-    """An array of the bytes of a buffer."""
+    """An array of the bytes of a buffer.
+
+    >>> jnp.frombuffer(bytes([1, 2]), dtype=jnp.uint8)
+    Array([1, 2], dtype=uint8)
+    """
     found: Any = dtypes.requested(dtype, True, "frombuffer")
     return _from_numpy(np.frombuffer(buffer, found, count, offset), None)
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Array:
-    """An array of the numbers in a text, separated by `sep`."""
+    """An array of the numbers in a text, separated by `sep`.
+
+    >>> jnp.fromstring("1 2", dtype=jnp.int32, sep=" ")
+    Array([1, 2], dtype=int32)
+    """
     found: Any = dtypes.requested(dtype, _x64(), "fromstring")
     return _from_numpy(np.fromstring(string, found, count, sep=sep), None)
 
 
 def fromiter(*args: Any, **kwargs: Any) -> Any:
-    """Refused: an iterator cannot be traced. Make a list of it first."""
+    """Refused: an iterator cannot be traced. Make a list of it first.
+
+    >>> jnp.fromiter()  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    NotImplementedError
+    """
     raise NotImplementedError(
         "jnp.fromiter() is not implemented because it may be non-pure and thus unsafe for use with "
         "JIT and other JAX transformations. Consider using jnp.asarray(np.fromiter(...)) instead."
@@ -437,7 +474,12 @@ def fromiter(*args: Any, **kwargs: Any) -> Any:
 
 
 def fromfile(*args: Any, **kwargs: Any) -> Any:
-    """Refused: reading a file cannot be traced. Read it with NumPy first."""
+    """Refused: reading a file cannot be traced. Read it with NumPy first.
+
+    >>> jnp.fromfile()  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    NotImplementedError
+    """
     raise NotImplementedError(
         "jnp.fromfile() is not implemented because it may be non-pure and thus unsafe for use with "
         "JIT and other JAX transformations. Consider using jnp.asarray(np.fromfile(...)) instead."
@@ -460,6 +502,10 @@ def fromfunction(
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """An array of what another library's array holds, by DLPack."""
+    """An array of what another library's array holds, by DLPack.
+
+    >>> jnp.from_dlpack(np.arange(3, dtype=np.int32))
+    Array([0, 1, 2], dtype=int32)
+    """
     made = x if isinstance(x, Array) else _from_numpy(np.from_dlpack(x), None)
     return made_on(made, device)

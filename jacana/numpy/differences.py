@@ -7,8 +7,17 @@ import numpy as np
 
 from jacana import ops
 from jacana.core import dtypes
-from jacana.numpy.elementwise import add, divide, multiply, not_equal, remainder, subtract
+from jacana.numpy.elementwise import (
+    add,
+    divide,
+    multiply,
+    remainder,
+    subtract,
+)
 from jacana.numpy.joining import concatenate
+from jacana.numpy.logic import (
+    not_equal,
+)
 from jacana.numpy.manipulation import moveaxis, reshape
 from jacana.numpy.promotion import (
     as_array,
@@ -67,7 +76,11 @@ def _end(x: Any, value: Any, d: int) -> Any:
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """The differences of neighbours of the flat array, with values put before and after."""
+    """The differences of neighbours of the flat array, with values put before and after.
+
+    >>> jnp.ediff1d(jnp.array([1, 4, 9]))
+    Array([3, 5], dtype=int32)
+    """
     x = as_array("ediff1d", ary)
     out = diff(reshape(x, (x.size,)))
     ends = [
@@ -157,7 +170,11 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Any:
-    """Phases with jumps of half a period or more replaced by their complement."""
+    """Phases with jumps of half a period or more replaced by their complement.
+
+    >>> jnp.unwrap(jnp.array([0.0, 7.0]))
+    Array([0.      , 0.716815], dtype=float32)
+    """
     x = as_array("unwrap", p)
     if dtypes.is_complex(x.dtype):
         raise ValueError("jnp.unwrap does not support complex inputs.")

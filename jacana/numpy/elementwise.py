@@ -11,13 +11,13 @@ from jacana import ops
 from jacana.api.custom import custom_jvp
 from jacana.core import dtypes
 from jacana.core.values import aval_of
-from jacana.numpy.families import Function, binary, unary
+from jacana.numpy.families import binary, unary
 from jacana.numpy.floats import isinf, isnan
+from jacana.numpy.logic import greater, less, logical_or
 from jacana.numpy.promotion import (
     as_array,
     as_arrays,
     check_operands,
-    convert,
     kind_of,
     literal,
     promote_args,
@@ -30,40 +30,73 @@ from jacana.numpy.selection import where
 
 
 def add(x: Any, y: Any, /) -> Any:
-    """x + y, elementwise; booleans are or-ed."""
+    """x + y, elementwise; booleans are or-ed.
+
+    >>> jnp.add(jnp.arange(3), 10)
+    Array([10, 11, 12], dtype=int32)
+    """
     x, y = promote_args("add", x, y)
     return ops.or_(x, y) if aval_of(x).dtype is dtypes.bool_ else ops.add(x, y)
 
 
 def subtract(x: Any, y: Any, /) -> Any:
-    """x - y, elementwise."""
+    """x - y, elementwise.
+
+    >>> jnp.subtract(jnp.arange(3), 1)
+    Array([-1,  0,  1], dtype=int32)
+    """
     x, y = promote_args("subtract", x, y)
     return ops.sub(x, y)
 
 
 def multiply(x: Any, y: Any, /) -> Any:
-    """x * y, elementwise; booleans are and-ed."""
+    """x * y, elementwise; booleans are and-ed.
+
+    >>> jnp.multiply(jnp.arange(3), 2)
+    Array([0, 2, 4], dtype=int32)
+    """
     x, y = promote_args("multiply", x, y)
     return ops.and_(x, y) if aval_of(x).dtype is dtypes.bool_ else ops.mul(x, y)
 
 
-true_divide = binary("true_divide", ops.div, "x / y in floating point, elementwise.", True)
+true_divide = binary(
+    "true_divide",
+    ops.div,
+    """x / y in floating point, elementwise.
+
+    >>> jnp.divide(jnp.array([1, 2]), 4)
+    Array([0.25, 0.5 ], dtype=float32)
+    """,
+    True,
+)
 divide = true_divide
 
 
 def negative(x: Any, /) -> Any:
-    """-x, elementwise. TypeError for booleans, as NumPy."""
+    """-x, elementwise. TypeError for booleans, as NumPy.
+
+    >>> jnp.negative(jnp.arange(3))
+    Array([ 0, -1, -2], dtype=int32)
+    """
     (x,) = promote_args("negative", x)
     return ops.neg(x)
 
 
 def positive(x: Any, /) -> Any:
-    """x itself."""
+    """x itself.
+
+    >>> jnp.positive(jnp.arange(3))
+    Array([0, 1, 2], dtype=int32)
+    """
     return as_array("positive", x)
 
 
 def absolute(x: Any, /) -> Any:
-    """The magnitude of each element; real for complex x."""
+    """The magnitude of each element; real for complex x.
+
+    >>> jnp.absolute(jnp.array([-2, 3]))
+    Array([2, 3], dtype=int32)
+    """
     (x,) = promote_args("absolute", x)
     return as_array("absolute", x) if kind_of(x) in ("bool", "uint") else ops.abs(x)
 
@@ -72,18 +105,35 @@ abs = absolute
 
 
 def fabs(x: Any, /) -> Any:
-    """The absolute value of real x in floating point."""
+    """The absolute value of real x in floating point.
+
+    >>> jnp.fabs(jnp.array([-2, 3]))
+    Array([2., 3.], dtype=float32)
+    """
     (x,) = promote_args_inexact("fabs", x)
     if kind_of(x) == "complex":
         raise TypeError("ufunc 'fabs' does not support complex dtypes. Use abs instead.")
     return ops.abs(x)
 
 
-sign = unary("sign", ops.sign, "-1, 0 or 1 (x / |x| for complex x); nan stays nan.", False)
+sign = unary(
+    "sign",
+    ops.sign,
+    """-1, 0 or 1 (x / |x| for complex x); nan stays nan.
+
+    >>> jnp.sign(jnp.array([-2.0, 0.0, 3.0]))
+    Array([-1.,  0.,  1.], dtype=float32)
+    """,
+    False,
+)
 
 
 def floor_divide(x: Any, y: Any, /) -> Any:
-    """The largest integer not above x / y, in the operands' dtype."""
+    """The largest integer not above x / y, in the operands' dtype.
+
+    >>> jnp.floor_divide(jnp.array([7, -7]), 2)
+    Array([ 3, -4], dtype=int32)
+    """
     x, y = promote_args_numeric("floor_divide", x, y)
     kind = kind_of(x)
     if kind == "uint":
@@ -99,7 +149,11 @@ def floor_divide(x: Any, y: Any, /) -> Any:
 
 
 def remainder(x: Any, y: Any, /) -> Any:
-    """x - y * floor(x / y): the remainder with the sign of y."""
+    """x - y * floor(x / y): the remainder with the sign of y.
+
+    >>> jnp.remainder(jnp.array([7, -7]), 3)
+    Array([1, 2], dtype=int32)
+    """
     x, y = promote_args_numeric("remainder", x, y)
     r = _rem(x, y)
     if kind_of(x) in ("uint", "bool"):
@@ -113,7 +167,11 @@ mod = remainder
 
 
 def fmod(x: Any, y: Any, /) -> Any:
-    """The remainder of x / y with the sign of x."""
+    """The remainder of x / y with the sign of x.
+
+    >>> jnp.fmod(jnp.array([7, -7]), 3)
+    Array([ 1, -1], dtype=int32)
+    """
     x, y = promote_args_numeric("fmod", x, y)
     return _rem(x, y)
 
@@ -128,7 +186,11 @@ def _rem(x: Any, y: Any) -> Any:
 
 
 def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
-    """(floor_divide(x, y), remainder(x, y))."""
+    """(floor_divide(x, y), remainder(x, y)).
+
+    >>> jnp.divmod(jnp.array([7, -7]), 3)
+    (Array([ 2, -3], dtype=int32), Array([1, 2], dtype=int32))
+    """
     x, y = promote_args_numeric("divmod", x, y)
     if kind_of(x) != "float":
         return floor_divide(x, y), remainder(x, y)
@@ -140,7 +202,11 @@ def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
 
 
 def power(x: Any, y: Any, /) -> Any:
-    """x to the power y; a Python integer y multiplies repeatedly and keeps integers exact."""
+    """x to the power y; a Python integer y multiplies repeatedly and keeps integers exact.
+
+    >>> jnp.power(jnp.arange(4), 2)
+    Array([0, 1, 4, 9], dtype=int32)
+    """
     check_operands("power", x, y)
     if isinstance(y, int) and not isinstance(y, bool):
         (x,) = promote_args("power", x)
@@ -171,64 +237,173 @@ def _integer_power(x: Any, y: Any) -> Any:
 
 
 pow = power
-float_power = binary("float_power", ops.pow, "x to the power y in floating point.", True)
+float_power = binary(
+    "float_power",
+    ops.pow,
+    """x to the power y in floating point.
+
+    >>> jnp.float_power(jnp.array([2, 3]), 2)
+    Array([4., 9.], dtype=float32)
+    """,
+    True,
+)
 
 
 def square(x: Any, /) -> Any:
-    """x * x, elementwise."""
+    """x * x, elementwise.
+
+    >>> jnp.square(jnp.array([-3, 2]))
+    Array([9, 4], dtype=int32)
+    """
     (x,) = promote_args_numeric("square", x)
     return ops.square(x)
 
 
 def reciprocal(x: Any, /) -> Any:
-    """1 / x in floating point."""
+    """1 / x in floating point.
+
+    >>> jnp.reciprocal(jnp.array([2.0, 4.0]))
+    Array([0.5 , 0.25], dtype=float32)
+    """
     (x,) = promote_args_inexact("reciprocal", x)
     return ops.integer_pow(x, y=-1)
 
 
 # --- extremes ---
 
-maximum = binary("maximum", ops.max, "The larger of x and y; nan if either is.")
-minimum = binary("minimum", ops.min, "The smaller of x and y; nan if either is.")
+maximum = binary(
+    "maximum",
+    ops.max,
+    """The larger of x and y; nan if either is.
+
+    >>> jnp.maximum(jnp.array([1, 4]), 2)
+    Array([2, 4], dtype=int32)
+    """,
+)
+minimum = binary(
+    "minimum",
+    ops.min,
+    """The smaller of x and y; nan if either is.
+
+    >>> jnp.minimum(jnp.array([1, 4]), 2)
+    Array([1, 2], dtype=int32)
+    """,
+)
 
 
 def fmax(x1: Any, x2: Any) -> Any:
-    """The larger of x and y, ignoring a nan where the other is a number."""
+    """The larger of x and y, ignoring a nan where the other is a number.
+
+    >>> jnp.fmax(jnp.array([1.0, jnp.nan]), 0.0)
+    Array([1., 0.], dtype=float32)
+    """
     x, y = promote_args("fmax", x1, x2)
     return where(logical_or(greater(x, y), isnan(y)), x, y)
 
 
 def fmin(x1: Any, x2: Any) -> Any:
-    """The smaller of x and y, ignoring a nan where the other is a number."""
+    """The smaller of x and y, ignoring a nan where the other is a number.
+
+    >>> jnp.fmin(jnp.array([1.0, jnp.nan]), 0.0)
+    Array([0., 0.], dtype=float32)
+    """
     x, y = promote_args("fmin", x1, x2)
     return where(logical_or(less(x, y), isnan(y)), x, y)
 
 
 # --- exponentials, logarithms, powers ---
 
-exp = unary("exp", ops.exp, "e to the power x.")
-exp2 = unary("exp2", ops.exp2, "2 to the power x.")
-expm1 = unary("expm1", ops.expm1, "exp(x) - 1, accurate for small x.")
-log = unary("log", ops.log, "The natural logarithm; nan below 0, -inf at 0.")
-log1p = unary("log1p", ops.log1p, "log(1 + x), accurate for small x.")
-sqrt = unary("sqrt", ops.sqrt, "The square root; nan below 0.")
-cbrt = unary("cbrt", ops.cbrt, "The cube root.")
+exp = unary(
+    "exp",
+    ops.exp,
+    """e to the power x.
+
+    >>> jnp.exp(jnp.array([0.0, 1.0]))
+    Array([1.       , 2.7182817], dtype=float32)
+    """,
+)
+exp2 = unary(
+    "exp2",
+    ops.exp2,
+    """2 to the power x.
+
+    >>> jnp.exp2(jnp.array([0.0, 3.0]))
+    Array([1., 8.], dtype=float32)
+    """,
+)
+expm1 = unary(
+    "expm1",
+    ops.expm1,
+    """exp(x) - 1, accurate for small x.
+
+    >>> jnp.expm1(jnp.array([0.0]))
+    Array([0.], dtype=float32)
+    """,
+)
+log = unary(
+    "log",
+    ops.log,
+    """The natural logarithm; nan below 0, -inf at 0.
+
+    >>> jnp.log(jnp.array([1.0, 0.0]))
+    Array([  0., -inf], dtype=float32)
+    """,
+)
+log1p = unary(
+    "log1p",
+    ops.log1p,
+    """log(1 + x), accurate for small x.
+
+    >>> jnp.log1p(jnp.array([0.0]))
+    Array([0.], dtype=float32)
+    """,
+)
+sqrt = unary(
+    "sqrt",
+    ops.sqrt,
+    """The square root; nan below 0.
+
+    >>> jnp.sqrt(jnp.array([4.0, 9.0]))
+    Array([2., 3.], dtype=float32)
+    """,
+)
+cbrt = unary(
+    "cbrt",
+    ops.cbrt,
+    """The cube root.
+
+    >>> jnp.cbrt(jnp.array([27.0]))
+    Array([3.], dtype=float32)
+    """,
+)
 
 
 def log2(x: Any, /) -> Any:
-    """The logarithm to base 2."""
+    """The logarithm to base 2.
+
+    >>> jnp.log2(jnp.array([1.0, 8.0]))
+    Array([0., 3.], dtype=float32)
+    """
     (x,) = promote_args_inexact("log2", x)
     return ops.div(ops.log(x), literal(np.log(2.0), x))
 
 
 def log10(x: Any, /) -> Any:
-    """The logarithm to base 10."""
+    """The logarithm to base 10.
+
+    >>> jnp.log10(jnp.array([1.0, 100.0]))
+    Array([0., 2.], dtype=float32)
+    """
     (x,) = promote_args_inexact("log10", x)
     return ops.div(ops.log(x), literal(np.log(10.0), x))
 
 
 def hypot(x: Any, y: Any, /) -> Any:
-    """sqrt(x**2 + y**2) without overflow or underflow on the way."""
+    """sqrt(x**2 + y**2) without overflow or underflow on the way.
+
+    >>> jnp.hypot(3.0, jnp.array([4.0]))
+    Array([5.], dtype=float32)
+    """
     x, y = promote_args_inexact("hypot", x, y)
     if kind_of(x) == "complex":
         raise ValueError("jnp.hypot is not well defined for complex inputs; take abs first.")
@@ -241,56 +416,15 @@ def hypot(x: Any, y: Any, /) -> Any:
     return where(infinite, literal(np.inf, big), where(zero, big, root))
 
 
-# --- trigonometric and hyperbolic ---
-
-sin = unary("sin", ops.sin, "The sine of an angle in radians.")
-cos = unary("cos", ops.cos, "The cosine of an angle in radians.")
-tan = unary("tan", ops.tan, "The tangent of an angle in radians.")
-arcsin = asin = unary("arcsin", ops.asin, "The angle in [-pi/2, pi/2] whose sine is x.")
-arccos = acos = unary("arccos", ops.acos, "The angle in [0, pi] whose cosine is x.")
-arctan = atan = unary("arctan", ops.atan, "The angle in [-pi/2, pi/2] whose tangent is x.")
-arctan2 = atan2 = binary(
-    "arctan2", ops.atan2, "The angle of the point (y, x) in [-pi, pi]; arguments y, x.", True
-)
-sinh = unary("sinh", ops.sinh, "The hyperbolic sine.")
-cosh = unary("cosh", ops.cosh, "The hyperbolic cosine.")
-tanh = unary("tanh", ops.tanh, "The hyperbolic tangent.")
-arcsinh = asinh = unary("arcsinh", ops.asinh, "The inverse hyperbolic sine.")
-arccosh = acosh = unary("arccosh", ops.acosh, "The inverse hyperbolic cosine; nan below 1.")
-arctanh = atanh = unary("arctanh", ops.atanh, "The inverse hyperbolic tangent.")
-
-
-def deg2rad(x: Any, /) -> Any:
-    """Degrees to radians."""
-    (x,) = promote_args_inexact("deg2rad", x)
-    return ops.mul(x, literal(np.pi / 180, x))
-
-
-def rad2deg(x: Any, /) -> Any:
-    """Radians to degrees."""
-    (x,) = promote_args_inexact("rad2deg", x)
-    return ops.mul(x, literal(180 / np.pi, x))
-
-
-degrees, radians = rad2deg, deg2rad
-
-
-def sinc(x: Any, /) -> Any:
-    """sin(pi x) / (pi x), and 1 at 0; smooth there to every order."""
-    (x,) = promote_args_inexact("sinc", x)
-    zero = ops.eq(x, literal(0, x))
-    pix = ops.mul(x, literal(np.pi, x))
-    safe = where(zero, literal(1, x), pix)
-    # Around 0 the series 1 - t/6 (1 - t/20 (1 - t/42 ...)), t = (pi x)**2, carries derivatives.
-    t = ops.square(pix)
-    series = literal(1, x)
-    for k in (6, 5, 4, 3, 2, 1):
-        series = subtract(1, multiply(divide(t, (2 * k) * (2 * k + 1)), series))
-    return where(zero, series, ops.div(ops.sin(safe), safe))
+# --- others ---
 
 
 def heaviside(x: Any, y: Any, /) -> Any:
-    """0 below zero, y at zero, 1 above, nan for nan."""
+    """0 below zero, y at zero, 1 above, nan for nan.
+
+    >>> jnp.heaviside(jnp.array([-1.0, 0.0, 2.0]), 0.5)
+    Array([0. , 0.5, 1. ], dtype=float32)
+    """
     x, y = promote_args_inexact("heaviside", x, y)
     zero = literal(0, x)
     step = where(ops.lt(x, zero), zero, where(ops.gt(x, zero), literal(1, x), y))
@@ -298,7 +432,11 @@ def heaviside(x: Any, y: Any, /) -> Any:
 
 
 def logaddexp(x: Any, y: Any, /) -> Any:
-    """log(exp(x) + exp(y)) without overflow."""
+    """log(exp(x) + exp(y)) without overflow.
+
+    >>> jnp.logaddexp(jnp.array([0.0, 1000.0]), 0.0)
+    Array([6.931472e-01, 1.000000e+03], dtype=float32)
+    """
     x, y = promote_args_inexact("logaddexp", x, y)
     if kind_of(x) == "complex":
         larger = ops.max(x, y)
@@ -337,14 +475,22 @@ def _in_principal_strip(x: Any) -> Any:
 
 
 def logaddexp2(x: Any, y: Any, /) -> Any:
-    """log2(2**x + 2**y) without overflow."""
+    """log2(2**x + 2**y) without overflow.
+
+    >>> jnp.logaddexp2(jnp.array([3.0]), 3.0)
+    Array([4.], dtype=float32)
+    """
     x, y = promote_args_inexact("logaddexp2", x, y)
     scale = literal(np.log(2.0), x)
     return ops.div(logaddexp(ops.mul(x, scale), ops.mul(y, scale)), scale)
 
 
 def i0(x: Any) -> Any:
-    """The modified Bessel function of the first kind, of order 0."""
+    """The modified Bessel function of the first kind, of order 0.
+
+    >>> jnp.i0(jnp.array([0.0]))
+    Array([1.], dtype=float32)
+    """
     (x,) = promote_args_inexact("i0", x)
     if kind_of(x) == "complex":
         raise ValueError("Unsupported input type to jax.numpy.i0: complex numbers.")
@@ -354,7 +500,11 @@ def i0(x: Any) -> Any:
 
 
 def gcd(x1: Any, x2: Any) -> Any:
-    """The greatest common divisor of integers, never negative."""
+    """The greatest common divisor of integers, never negative.
+
+    >>> jnp.gcd(jnp.array([12, 35]), 21)
+    Array([3, 7], dtype=int32)
+    """
     x, y = _integers("gcd", x1, x2)
     x, y = absolute(x), absolute(y)
     # The remainders fall at least like the Fibonacci numbers: 1.45 steps for each bit.
@@ -365,7 +515,11 @@ def gcd(x1: Any, x2: Any) -> Any:
 
 
 def lcm(x1: Any, x2: Any) -> Any:
-    """The least common multiple of integers, never negative; 0 if either is 0."""
+    """The least common multiple of integers, never negative; 0 if either is 0.
+
+    >>> jnp.lcm(jnp.array([4, 6]), 10)
+    Array([20, 30], dtype=int32)
+    """
     x, y = _integers("lcm", x1, x2)
     x, y = absolute(x), absolute(y)
     divisor = gcd(x, y)
@@ -378,88 +532,3 @@ def _integers(name: str, x: Any, y: Any) -> list[Any]:
     if kind_of(x) not in ("int", "uint"):
         raise ValueError(f"Arguments to jax.numpy.{name} must be integers, got {aval_of(x)}.")
     return as_arrays(name, x, y)
-
-
-# --- comparison and logic ---
-
-equal = binary("equal", ops.eq, "x == y, elementwise.")
-not_equal = binary("not_equal", ops.ne, "x != y, elementwise; true for nan.")
-
-
-def _ordering(name: str, primitive: Any, strict: Any, doc: str) -> Function:
-    """A comparison by size; complex numbers compare by real part, then by imaginary part."""
-
-    def function(x: Any, y: Any, /) -> Any:
-        x, y = promote_args(name, x, y)
-        if aval_of(x).dtype not in COMPLEX:
-            return primitive(x, y)
-        same = ops.eq(ops.real(x), ops.real(y))
-        by_imaginary = ops.and_(same, primitive(ops.imag(x), ops.imag(y)))
-        return ops.or_(strict(ops.real(x), ops.real(y)), by_imaginary)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
-
-
-COMPLEX = frozenset((dtypes.complex64, dtypes.complex128))
-less = _ordering("less", ops.lt, ops.lt, "x < y, elementwise.")
-less_equal = _ordering("less_equal", ops.le, ops.lt, "x <= y, elementwise.")
-greater = _ordering("greater", ops.gt, ops.gt, "x > y, elementwise.")
-greater_equal = _ordering("greater_equal", ops.ge, ops.gt, "x >= y, elementwise.")
-
-
-def _logical(name: str, primitive: Any, doc: str) -> Function:
-    def function(*xs: Any) -> Any:
-        check_operands(name, *xs)
-        return primitive(*promote_args(name, *[truth(x) for x in xs]))
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
-
-
-def truth(x: Any) -> Any:
-    """Whether each element differs from zero."""
-    if kind_of(x) == "bool":
-        return x
-    if isinstance(x, int | float | complex | np.generic):
-        return bool(x)
-    return ops.ne(x, literal(0, x))
-
-
-logical_and = _logical("logical_and", ops.and_, "Whether both are nonzero.")
-logical_or = _logical("logical_or", ops.or_, "Whether either is nonzero.")
-logical_xor = _logical("logical_xor", ops.xor, "Whether just one is nonzero.")
-logical_not = _logical("logical_not", ops.not_, "Whether x is zero.")
-
-bitwise_and = binary("bitwise_and", ops.and_, "The bits that both have.")
-bitwise_or = binary("bitwise_or", ops.or_, "The bits that either has.")
-bitwise_xor = binary("bitwise_xor", ops.xor, "The bits that just one has.")
-bitwise_not = bitwise_invert = invert = unary("bitwise_not", ops.not_, "All bits flipped.", False)
-
-
-def left_shift(x: Any, y: Any, /) -> Any:
-    """x with its bits moved up by y places."""
-    x, y = promote_args_numeric("left_shift", x, y)
-    return ops.shift_left(x, y)
-
-
-bitwise_left_shift = left_shift
-
-
-def right_shift(x: Any, y: Any, /) -> Any:
-    """x shifted right by y bits, keeping the sign of signed integers."""
-    x, y = promote_args_numeric("right_shift", x, y)
-    signed = kind_of(x) == "int"
-    return (ops.shift_right_arithmetic if signed else ops.shift_right_logical)(x, y)
-
-
-bitwise_right_shift = right_shift
-
-
-def bitwise_count(x: Any, /) -> Any:
-    """How many bits of |x| are set, as uint8."""
-    (x,) = promote_args_numeric("bitwise_count", x)
-    size = ops.abs(x) if kind_of(x) == "int" else x
-    return convert(ops.population_count(size), dtypes.uint8)

@@ -11,7 +11,10 @@ from jacana.core import config, dtypes
 from jacana.core.errors import TracerIntegerConversionError
 from jacana.core.values import aval_of
 from jacana.lax.fft import FftType, fft as lax_fft
-from jacana.numpy.elementwise import divide, multiply
+from jacana.numpy.elementwise import (
+    divide,
+    multiply,
+)
 from jacana.numpy.joining import concatenate
 from jacana.numpy.manipulation import moveaxis, roll
 from jacana.numpy.padding import pad
@@ -127,7 +130,11 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -
 
 
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of fft."""
+    """The inverse of fft.
+
+    >>> jnp.fft.ifft(jnp.array([2.0, 0.0]))
+    Array([1.+0.j, 1.+0.j], dtype=complex64)
+    """
     return _one("ifft", FftType.IFFT, a, n, axis, norm)
 
 
@@ -141,12 +148,20 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of rfft: n real numbers, of 2 * (terms - 1) if n is not given."""
+    """The inverse of rfft: n real numbers, of 2 * (terms - 1) if n is not given.
+
+    >>> jnp.fft.irfft(jnp.array([2.0, 0.0]))
+    Array([1., 1.], dtype=float32)
+    """
     return _one("irfft", FftType.IRFFT, a, n, axis, norm)
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The transform, which is real, of numbers with Hermitian symmetry, given by half of them."""
+    """The transform, which is real, of numbers with Hermitian symmetry, given by half of them.
+
+    >>> jnp.fft.hfft(jnp.array([1.0, 0.0]))
+    Array([1., 1.], dtype=float32)
+    """
     (x,) = promote_inexact(as_array("hfft", a))
     if dtypes.is_complex(x.dtype):
         x = ops.conj(x, input_dtype=x.dtype)
@@ -154,48 +169,92 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of hfft: half of the terms of the inverse transform of real numbers."""
+    """The inverse of hfft: half of the terms of the inverse transform of real numbers.
+
+    >>> jnp.fft.ihfft(jnp.array([1.0, 1.0]))
+    Array([1.-0.j, 0.-0.j], dtype=complex64)
+    """
     found = _one("ihfft", FftType.RFFT, a, n, axis, SWAPPED[_norm(norm)])
     return ops.conj(found, input_dtype=aval_of(found).dtype)
 
 
 def fft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """The transform over two axes."""
+    """The transform over two axes.
+
+    >>> jnp.fft.fft2(jnp.ones((2, 2)))
+    Array([[4.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]], dtype=complex64)
+    """
     return _two("fft2", FftType.FFT, a, s, axes, norm)
 
 
 def ifft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of fft2."""
+    """The inverse of fft2.
+
+    >>> jnp.fft.ifft2(jnp.ones((2, 2)))
+    Array([[1.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]], dtype=complex64)
+    """
     return _two("ifft2", FftType.IFFT, a, s, axes, norm)
 
 
 def rfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """The transform of real numbers over two axes; half of the terms along the last one."""
+    """The transform of real numbers over two axes; half of the terms along the last one.
+
+    >>> jnp.fft.rfft2(jnp.ones((2, 2)))
+    Array([[4.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]], dtype=complex64)
+    """
     return _two("rfft2", FftType.RFFT, a, s, axes, norm)
 
 
 def irfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of rfft2; s is the shape of the result along the axes."""
+    """The inverse of rfft2; s is the shape of the result along the axes.
+
+    >>> jnp.fft.irfft2(jnp.ones((2, 2)))
+    Array([[1., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return _two("irfft2", FftType.IRFFT, a, s, axes, norm)
 
 
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The transform over several axes, all of them if neither s nor axes are given."""
+    """The transform over several axes, all of them if neither s nor axes are given.
+
+    >>> jnp.fft.fftn(jnp.ones((2, 2)))
+    Array([[4.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]], dtype=complex64)
+    """
     return _many("fftn", FftType.FFT, a, s, axes, norm)
 
 
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The inverse of fftn."""
+    """The inverse of fftn.
+
+    >>> jnp.fft.ifftn(jnp.ones((2, 2)))
+    Array([[1.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]], dtype=complex64)
+    """
     return _many("ifftn", FftType.IFFT, a, s, axes, norm)
 
 
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The transform of real numbers over several axes; half of the terms along the last one."""
+    """The transform of real numbers over several axes; half of the terms along the last one.
+
+    >>> jnp.fft.rfftn(jnp.ones((2, 2)))
+    Array([[4.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]], dtype=complex64)
+    """
     return _many("rfftn", FftType.RFFT, a, s, axes, norm)
 
 
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The inverse of rfftn; s is the shape of the result along the axes."""
+    """The inverse of rfftn; s is the shape of the result along the axes.
+
+    >>> jnp.fft.irfftn(jnp.ones((2, 2)))
+    Array([[1., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return _many("irfftn", FftType.IRFFT, a, s, axes, norm)
 
 
@@ -252,7 +311,11 @@ def fftshift(x: Any, axes: Any = None) -> Any:
 
 
 def ifftshift(x: Any, axes: Any = None) -> Any:
-    """The inverse of fftshift."""
+    """The inverse of fftshift.
+
+    >>> jnp.fft.ifftshift(jnp.array([-1, 0, 1]))
+    Array([ 0,  1, -1], dtype=int32)
+    """
     return _shifted("ifftshift", x, axes, lambda n: -(n // 2))
 
 

@@ -9,7 +9,15 @@ from jacana.numpy.creation import asarray
 
 
 def load(file: Any, *args: Any, **kwargs: Any) -> Any:
-    """The array in an .npy file, or the arrays of an .npz file as NumPy gives them."""
+    """The array in an .npy file, or the arrays of an .npz file as NumPy gives them.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> jnp.save(file, jnp.arange(3))
+    >>> _ = file.seek(0)
+    >>> jnp.load(file)
+    Array([0, 1, 2], dtype=int32)
+    """
     found = np.load(file, *args, **kwargs)
     if not isinstance(found, np.ndarray):
         return found

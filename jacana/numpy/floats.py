@@ -36,12 +36,32 @@ def _rounding(name: str, primitive: Function, doc: str) -> Function:
     return function
 
 
-floor = _rounding("floor", ops.floor, "The largest integer not above x; integers stay as they are.")
-ceil = _rounding("ceil", ops.ceil, "The smallest integer not below x; integers stay as they are.")
+floor = _rounding(
+    "floor",
+    ops.floor,
+    """The largest integer not above x; integers stay as they are.
+
+    >>> jnp.floor(jnp.array([1.5, -1.5]))
+    Array([ 1., -2.], dtype=float32)
+    """,
+)
+ceil = _rounding(
+    "ceil",
+    ops.ceil,
+    """The smallest integer not below x; integers stay as they are.
+
+    >>> jnp.ceil(jnp.array([1.5, -1.5]))
+    Array([ 2., -1.], dtype=float32)
+    """,
+)
 
 
 def trunc(x: Any) -> Any:
-    """x rounded toward zero; integers stay as they are."""
+    """x rounded toward zero; integers stay as they are.
+
+    >>> jnp.trunc(jnp.array([1.7, -1.7]))
+    Array([ 1., -1.], dtype=float32)
+    """
     (x,) = promote_args("trunc", x)
     if kind_of(x) in ("bool", "int", "uint"):
         return as_array("trunc", x)
@@ -61,7 +81,11 @@ def default_float(function: str, x: Any) -> Any:
 
 
 def rint(x: Any, /) -> Any:
-    """x rounded to the nearest integer, halves to even."""
+    """x rounded to the nearest integer, halves to even.
+
+    >>> jnp.rint(jnp.array([0.5, 1.5]))
+    Array([0., 2.], dtype=float32)
+    """
     x = default_float("rint", x)
     if kind_of(x) == "complex":
         return ops.complex(rint(ops.real(x)), rint(ops.imag(x)))
@@ -69,7 +93,11 @@ def rint(x: Any, /) -> Any:
 
 
 def round(a: Any, decimals: int = 0, out: None = None) -> Any:
-    """`a` rounded to the given number of decimals, halves to even."""
+    """`a` rounded to the given number of decimals, halves to even.
+
+    >>> jnp.round(jnp.array([0.5, 1.5, 2.4]))
+    Array([0., 2., 2.], dtype=float32)
+    """
     refuse_out("round", out)
     check_operands("round", a)
     x = a
@@ -93,7 +121,11 @@ around = round
 
 
 def isnan(x: Any, /) -> Any:
-    """Whether x is not a number."""
+    """Whether x is not a number.
+
+    >>> jnp.isnan(jnp.array([1.0, jnp.inf, jnp.nan]))
+    Array([False, False,  True], dtype=bool)
+    """
     (x,) = promote_args("isnan", x)
     if kind_of(x) == "complex":
         return ops.or_(isnan(ops.real(x)), isnan(ops.imag(x)))
@@ -101,7 +133,11 @@ def isnan(x: Any, /) -> Any:
 
 
 def isfinite(x: Any, /) -> Any:
-    """Whether x is neither infinite nor nan."""
+    """Whether x is neither infinite nor nan.
+
+    >>> jnp.isfinite(jnp.array([1.0, jnp.inf, jnp.nan]))
+    Array([ True, False, False], dtype=bool)
+    """
     (x,) = promote_args("isfinite", x)
     kind = kind_of(x)
     if kind == "float":
@@ -112,7 +148,11 @@ def isfinite(x: Any, /) -> Any:
 
 
 def isinf(x: Any, /) -> Any:
-    """Whether x is infinite (or a part of it is)."""
+    """Whether x is infinite (or a part of it is).
+
+    >>> jnp.isinf(jnp.array([1.0, jnp.inf, jnp.nan]))
+    Array([False,  True, False], dtype=bool)
+    """
     (x,) = promote_args("isinf", x)
     kind = kind_of(x)
     if kind == "float":
@@ -129,14 +169,22 @@ def _real(name: str, x: Any) -> Any:
 
 
 def isposinf(x: Any, /, out: None = None) -> Any:
-    """Whether x is +infinity."""
+    """Whether x is +infinity.
+
+    >>> jnp.isposinf(jnp.array([-jnp.inf, jnp.inf]))
+    Array([False,  True], dtype=bool)
+    """
     (x,) = promote_args("isposinf", x)
     x = _real("isposinf", x)
     return ops.eq(x, literal(np.inf, x)) if kind_of(x) == "float" else ops.ne(x, x)
 
 
 def isneginf(x: Any, /, out: None = None) -> Any:
-    """Whether x is -infinity."""
+    """Whether x is -infinity.
+
+    >>> jnp.isneginf(jnp.array([-jnp.inf, jnp.inf]))
+    Array([ True, False], dtype=bool)
+    """
     (x,) = promote_args("isneginf", x)
     x = _real("isneginf", x)
     return ops.eq(x, literal(-np.inf, x)) if kind_of(x) == "float" else ops.ne(x, x)
@@ -144,7 +192,11 @@ def isneginf(x: Any, /, out: None = None) -> Any:
 
 # --- signs and parts ---
 def signbit(x: Any, /) -> Any:
-    """Whether the sign bit is set: true for -0.0 too."""
+    """Whether the sign bit is set: true for -0.0 too.
+
+    >>> jnp.signbit(jnp.array([-0.0, 0.0]))
+    Array([ True, False], dtype=bool)
+    """
     (x,) = promote_args("signbit", x)
     kind = kind_of(x)
     if kind == "int":
@@ -158,17 +210,34 @@ def signbit(x: Any, /) -> Any:
 
 
 def copysign(x: Any, y: Any, /) -> Any:
-    """x with the sign of y."""
+    """x with the sign of y.
+
+    >>> jnp.copysign(jnp.array([1.0, 2.0]), -1.0)
+    Array([-1., -2.], dtype=float32)
+    """
     x, y = promote_args_inexact("copysign", x, y)
     magnitude = ops.abs(x)
     return where(signbit(y), ops.neg(magnitude), magnitude)
 
 
-nextafter = binary("nextafter", ops.nextafter, "The float next to x in the direction of y.", True)
+nextafter = binary(
+    "nextafter",
+    ops.nextafter,
+    """The float next to x in the direction of y.
+
+    >>> jnp.nextafter(jnp.array([1.0]), 2.0) > 1
+    Array([ True], dtype=bool)
+    """,
+    True,
+)
 
 
 def ldexp(x: Any, y: Any, /) -> Any:
-    """x * 2**y for integers y, exact where the result is representable."""
+    """x * 2**y for integers y, exact where the result is representable.
+
+    >>> jnp.ldexp(jnp.array([1.5]), 3)
+    Array([12.], dtype=float32)
+    """
     check_operands("ldexp", x, y)
     if dtypes.is_bool(aval_of(y).dtype):
         y = convert(as_array("ldexp", y), dtypes.int32)
@@ -189,7 +258,11 @@ def ldexp(x: Any, y: Any, /) -> Any:
 
 
 def frexp(x: Any, /) -> tuple[Any, Any]:
-    """(m, e) with x = m * 2**e and 0.5 <= |m| < 1; zeros, infinities and nan have e = 0."""
+    """(m, e) with x = m * 2**e and 0.5 <= |m| < 1; zeros, infinities and nan have e = 0.
+
+    >>> jnp.frexp(jnp.array([8.0]))
+    (Array([0.5], dtype=float32), Array([4], dtype=int32))
+    """
     (x,) = promote_args_inexact("frexp", x)
     if kind_of(x) == "complex":
         raise TypeError("frexp does not support complex-valued inputs")
@@ -219,7 +292,11 @@ def _frexp(x: Any) -> tuple[Any, Any]:
 
 
 def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
-    """(fractional part, integral part), both with the sign of x."""
+    """(fractional part, integral part), both with the sign of x.
+
+    >>> jnp.modf(jnp.array([2.5]))
+    (Array([0.5], dtype=float32), Array([2.], dtype=float32))
+    """
     refuse_out("modf", out)
     (x,) = promote_args_inexact("modf", x)
     if kind_of(x) == "complex":
@@ -230,7 +307,11 @@ def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
 
 
 def spacing(x: Any, /) -> Any:
-    """The distance from x to the next float away from zero, with the sign of x."""
+    """The distance from x to the next float away from zero, with the sign of x.
+
+    >>> jnp.spacing(jnp.array([1.0]))
+    Array([1.1920929e-07], dtype=float32)
+    """
     (x,) = promote_args_inexact("spacing", x)
     size = ops.abs(x)
     further = nextafter(size, literal(np.inf, x))
@@ -244,7 +325,11 @@ def spacing(x: Any, /) -> Any:
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    """x with nan replaced by 0 (or `nan`) and infinities by the dtype's extremes."""
+    """x with nan replaced by 0 (or `nan`) and infinities by the dtype's extremes.
+
+    >>> jnp.nan_to_num(jnp.array([jnp.nan, 1.0]))
+    Array([0., 1.], dtype=float32)
+    """
     x = as_array("nan_to_num", x)
     kind = kind_of(x)
     if kind == "complex":
@@ -273,31 +358,51 @@ def zeros_of(function: str, x: Any) -> Any:
 
 
 def real(x: Any, /) -> Any:
-    """The real part; x itself if it is real."""
+    """The real part; x itself if it is real.
+
+    >>> jnp.real(jnp.array([1 + 2j]))
+    Array([1.], dtype=float32)
+    """
     (x,) = promote_args("real", x)
     return ops.real(x) if kind_of(x) == "complex" else as_array("real", x)
 
 
 def imag(x: Any, /) -> Any:
-    """The imaginary part; zeros if x is real."""
+    """The imaginary part; zeros if x is real.
+
+    >>> jnp.imag(jnp.array([1 + 2j]))
+    Array([2.], dtype=float32)
+    """
     (x,) = promote_args("imag", x)
     return ops.imag(x) if kind_of(x) == "complex" else zeros_of("imag", x)
 
 
 def iscomplex(x: Any) -> Any:
-    """Whether the imaginary part is not zero."""
+    """Whether the imaginary part is not zero.
+
+    >>> jnp.iscomplex(jnp.array([1 + 2j, 3]))
+    Array([ True, False], dtype=bool)
+    """
     part = imag(x)
     return ops.ne(part, literal(0, part))
 
 
 def isreal(x: Any) -> Any:
-    """Whether the imaginary part is zero."""
+    """Whether the imaginary part is zero.
+
+    >>> jnp.isreal(jnp.array([1 + 2j, 3]))
+    Array([False,  True], dtype=bool)
+    """
     part = imag(x)
     return ops.eq(part, literal(0, part))
 
 
 def conjugate(x: Any, /) -> Any:
-    """The complex conjugate; x itself if it is real."""
+    """The complex conjugate; x itself if it is real.
+
+    >>> jnp.conjugate(jnp.array([1 + 2j]))
+    Array([1.-2.j], dtype=complex64)
+    """
     (x,) = promote_args("conjugate", x)
     if kind_of(x) != "complex":
         return as_array("conjugate", x)
@@ -308,7 +413,11 @@ conj = conjugate
 
 
 def angle(z: Any, deg: bool = False) -> Any:
-    """The argument of a complex number, in radians (or degrees)."""
+    """The argument of a complex number, in radians (or degrees).
+
+    >>> jnp.angle(jnp.array([1j]), deg=True)
+    Array([90.], dtype=float32)
+    """
     z = default_float("angle", z)
     is_complex = kind_of(z) == "complex"
     re, im = (ops.real(z), ops.imag(z)) if is_complex else (z, literal(0, z))

@@ -12,7 +12,9 @@ from jacana.core.errors import ConcretizationTypeError
 from jacana.core.trace import Tracer
 from jacana.numpy.creation import zeros
 from jacana.numpy.differences import diff
-from jacana.numpy.elementwise import divide
+from jacana.numpy.elementwise import (
+    divide,
+)
 from jacana.numpy.indexing import update
 from jacana.numpy.manipulation import reshape
 from jacana.numpy.positions import ravel_multi_index
@@ -75,7 +77,11 @@ def _count(values: Any) -> int:
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """The edges of the bins of `histogram`: so many of one width, or those given."""
+    """The edges of the bins of `histogram`: so many of one width, or those given.
+
+    >>> jnp.histogram_bin_edges(jnp.array([0.0, 2.0]), 2)
+    Array([0., 1., 2.], dtype=float32)
+    """
     if isinstance(bins, str):
         raise NotImplementedError("string values for `bins` not implemented.")
     x = as_array("histogram_bin_edges", a)
@@ -148,7 +154,12 @@ def histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, weights: Any = None,
     density: bool | None = None,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
-    """(counts, edges of x, edges of y) of pairs."""
+    """(counts, edges of x, edges of y) of pairs.
+
+    >>> jnp.histogram2d(jnp.array([0.0, 1.0]), jnp.array([0.0, 1.0]), 2)[0]
+    Array([[1, 0],
+           [0, 1]], dtype=int32)
+    """
     first, second = as_arrays("histogram2d", x, y)
     single = not _is_list(bins) and np.ndim(bins) == 0
     if not single and len(bins) not in (1, 2):
@@ -164,7 +175,12 @@ def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, weights: Any = None,
     density: bool | None = None,
 ) -> tuple[Any, list[Any]]:  # fmt: skip
-    """(counts, edges of each axis) of points, given as rows of coordinates."""
+    """(counts, edges of each axis) of points, given as rows of coordinates.
+
+    >>> jnp.histogramdd(jnp.array([[0.0, 0.0], [1.0, 1.0]]), 2)[0]
+    Array([[1, 0],
+           [0, 1]], dtype=int32)
+    """
     if isinstance(sample, list | tuple):
         columns = as_arrays("histogramdd", *sample)
     else:

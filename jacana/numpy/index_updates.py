@@ -10,7 +10,10 @@ from jacana.api.eager import INDEX, STATIC, VALUE, eager
 from jacana.core import dtypes
 from jacana.core.trace import Tracer
 from jacana.lax.control_flow import while_loop
-from jacana.numpy.elementwise import power, true_divide
+from jacana.numpy.elementwise import (
+    power,
+    true_divide,
+)
 from jacana.numpy.index_plan import plan_index
 from jacana.numpy.indexing import mode_of, read, update, with_axes_of_masks
 from jacana.numpy.promotion import as_array, convert

@@ -11,7 +11,9 @@ from jacana.api.eager import INDEX, STATIC, VALUE, eager
 from jacana.core import dtypes
 from jacana.core.trace import is_eager
 from jacana.core.values import aval_of
-from jacana.numpy.elementwise import add, less
+from jacana.numpy.elementwise import (
+    add,
+)
 from jacana.numpy.index_plan import (
     Part,
     Plan,
@@ -20,6 +22,9 @@ from jacana.numpy.index_plan import (
     is_traced_mask,
     plan_index,
     without_scalar_masks,
+)
+from jacana.numpy.logic import (
+    less,
 )
 from jacana.numpy.manipulation import expand_dims
 from jacana.numpy.promotion import broadcast_to, convert, promote_dtypes

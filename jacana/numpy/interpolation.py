@@ -6,7 +6,13 @@ import numpy as np
 
 from jacana import ops
 from jacana.core import dtypes
-from jacana.numpy.elementwise import add, divide, multiply, remainder, subtract
+from jacana.numpy.elementwise import (
+    add,
+    divide,
+    multiply,
+    remainder,
+    subtract,
+)
 from jacana.numpy.joining import concatenate, take_rows
 from jacana.numpy.manipulation import reshape
 from jacana.numpy.promotion import (

@@ -88,7 +88,11 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
-    """The same as concatenate."""
+    """The same as concatenate.
+
+    >>> jnp.concat([jnp.arange(2), jnp.arange(2)])
+    Array([0, 1, 0, 1], dtype=int32)
+    """
     return concatenate(arrays, axis)
 
 
@@ -113,23 +117,41 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
 
 
 def hstack(tup: Any, dtype: Any = None) -> Any:
-    """Arrays side by side: along the second axis, vectors along their only one."""
+    """Arrays side by side: along the second axis, vectors along their only one.
+
+    >>> jnp.hstack([jnp.arange(2), jnp.arange(2)])
+    Array([0, 1, 0, 1], dtype=int32)
+    """
     xs = [atleast_1d(x) for x in _operands("hstack", tup)]
     return concatenate(xs, 0 if xs and xs[0].ndim == 1 else 1, dtype)
 
 
 def vstack(tup: Any, dtype: Any = None) -> Any:
-    """Arrays one below the other; vectors are rows."""
+    """Arrays one below the other; vectors are rows.
+
+    >>> jnp.vstack([jnp.arange(2), jnp.arange(2)])
+    Array([[0, 1],
+           [0, 1]], dtype=int32)
+    """
     return concatenate([atleast_2d(x) for x in _operands("vstack", tup)], 0, dtype)
 
 
 def dstack(tup: Any, dtype: Any = None) -> Any:
-    """Arrays one behind the other, along the third axis."""
+    """Arrays one behind the other, along the third axis.
+
+    >>> jnp.dstack([jnp.arange(2), jnp.arange(2)]).shape
+    (1, 2, 2)
+    """
     return concatenate([atleast_3d(x) for x in _operands("dstack", tup)], 2, dtype)
 
 
 def column_stack(tup: Any) -> Any:
-    """Vectors as columns, and matrices, side by side."""
+    """Vectors as columns, and matrices, side by side.
+
+    >>> jnp.column_stack([jnp.arange(2), jnp.arange(2, 4)])
+    Array([[0, 2],
+           [1, 3]], dtype=int32)
+    """
     columns = []
     for x in _operands("column_stack", tup):
         columns.append(x if x.ndim >= 2 else reshape(x, (x.size, 1)))
@@ -137,7 +159,11 @@ def column_stack(tup: Any) -> Any:
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """`arr` followed by `values`, flat or along an axis."""
+    """`arr` followed by `values`, flat or along an axis.
+
+    >>> jnp.append(jnp.arange(3), 9)
+    Array([0, 1, 2, 9], dtype=int32)
+    """
     x, y = as_arrays("append", arr, values)
     if axis is None:
         return concatenate([reshape(x, (x.size,)), reshape(y, (y.size,))])
@@ -145,7 +171,11 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 
 def block(arrays: Any) -> Any:
-    """An array of nested lists of blocks: the innermost lists join along the last axis."""
+    """An array of nested lists of blocks: the innermost lists join along the last axis.
+
+    >>> jnp.block([[jnp.ones((1, 1)), jnp.zeros((1, 2))]])
+    Array([[1., 0., 0.]], dtype=float32)
+    """
     depth = _depth(arrays)
     leaf = arrays
     while isinstance(leaf, list):
@@ -215,23 +245,39 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """An array cut into sections as equal as can be, or at the given indices."""
+    """An array cut into sections as equal as can be, or at the given indices.
+
+    >>> jnp.array_split(jnp.arange(5), 2)
+    [Array([0, 1, 2], dtype=int32), Array([3, 4], dtype=int32)]
+    """
     return _pieces("array_split", ary, indices_or_sections, axis, equal=False)
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """An array cut along its first axis."""
+    """An array cut along its first axis.
+
+    >>> jnp.vsplit(jnp.eye(2), 2)
+    [Array([[1., 0.]], dtype=float32), Array([[0., 1.]], dtype=float32)]
+    """
     return _pieces("vsplit", ary, indices_or_sections, 0, equal=True)
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """An array cut along its second axis (its only one for vectors)."""
+    """An array cut along its second axis (its only one for vectors).
+
+    >>> jnp.hsplit(jnp.arange(4), 2)
+    [Array([0, 1], dtype=int32), Array([2, 3], dtype=int32)]
+    """
     axis = 0 if np.ndim(ary) == 1 else 1
     return _pieces("hsplit", ary, indices_or_sections, axis, equal=True)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """An array cut along its third axis."""
+    """An array cut along its third axis.
+
+    >>> jnp.dsplit(jnp.zeros((1, 1, 2)), 2)
+    [Array([[[0.]]], dtype=float32), Array([[[0.]]], dtype=float32)]
+    """
     return _pieces("dsplit", ary, indices_or_sections, 2, equal=True)
 
 
@@ -309,7 +355,11 @@ def take_rows(x: Any, index: Any, axis: int) -> Any:
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """`arr` with values put before the given (concrete) positions along an axis."""
+    """`arr` with values put before the given (concrete) positions along an axis.
+
+    >>> jnp.insert(jnp.arange(3), 1, 9)
+    Array([0, 9, 1, 2], dtype=int32)
+    """
     x, v = as_arrays("insert", arr, values)
     if axis is None:
         x, axis = reshape(x, (x.size,)), 0
@@ -334,7 +384,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 def delete(
     arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
 ) -> Any:
-    """`arr` without the slices at the given (concrete) positions along an axis."""
+    """`arr` without the slices at the given (concrete) positions along an axis.
+
+    >>> jnp.delete(jnp.arange(4), 1)
+    Array([0, 2, 3], dtype=int32)
+    """
     x = as_array("delete", arr)
     if axis is None:
         x, axis = reshape(x, (x.size,)), 0
@@ -367,7 +421,12 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
-    """`a` with values on its main diagonal; inplace must be False, since arrays never change."""
+    """`a` with values on its main diagonal; inplace must be False, since arrays never change.
+
+    >>> jnp.fill_diagonal(jnp.zeros((2, 2)), 5, inplace=False)
+    Array([[5., 0.],
+           [0., 5.]], dtype=float32)
+    """
     if inplace:
         raise NotImplementedError(
             "JAX arrays are immutable, must use inplace=False. fill_diagonal gives a changed copy."

@@ -100,7 +100,11 @@ def reshape_method(self: Any, *args: Any, order: str = "C", out_sharding: Any = 
 
 
 def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
-    """The elements as a vector, rows first (columns first for order="F")."""
+    """The elements as a vector, rows first (columns first for order="F").
+
+    >>> jnp.ravel(jnp.arange(4).reshape(2, 2))
+    Array([0, 1, 2, 3], dtype=int32)
+    """
     if order == "K":
         raise NotImplementedError("Ravel not implemented for order='K'.")
     x = as_array("ravel", a)
@@ -108,7 +112,12 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
 
 
 def resize(a: Any, new_shape: Any) -> Any:
-    """The elements repeated, or cut off, to fill a shape."""
+    """The elements repeated, or cut off, to fill a shape.
+
+    >>> jnp.resize(jnp.arange(3), (2, 2))
+    Array([[0, 1],
+           [2, 0]], dtype=int32)
+    """
     x = as_array("resize", a)
     sizes = canonical_shape(new_shape)
     wanted = math.prod(sizes)
@@ -124,7 +133,11 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 
 def squeeze(a: Any, axis: Any = None) -> Any:
-    """`a` without its axes of extent 1, or without the given ones of them."""
+    """`a` without its axes of extent 1, or without the given ones of them.
+
+    >>> jnp.squeeze(jnp.ones((1, 2, 1)))
+    Array([1., 1.], dtype=float32)
+    """
     x = as_array("squeeze", a)
     if axis is None:
         axes = tuple(d for d, n in enumerate(x.shape) if n == 1)
@@ -139,7 +152,11 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 
 
 def expand_dims(a: Any, axis: Any) -> Any:
-    """`a` with axes of extent 1 inserted, so that they are at the given places of the result."""
+    """`a` with axes of extent 1 inserted, so that they are at the given places of the result.
+
+    >>> jnp.expand_dims(jnp.arange(2), 0)
+    Array([[0, 1]], dtype=int32)
+    """
     x = as_array("expand_dims", a)
     count = len(axis) if isinstance(axis, tuple | list) else 1
     rank = x.ndim + count
@@ -152,12 +169,20 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 def atleast_1d(*arys: Any) -> Any:
-    """Arrays with at least one axis."""
+    """Arrays with at least one axis.
+
+    >>> jnp.atleast_1d(3)
+    Array([3], dtype=int32, weak_type=True)
+    """
     return _each("atleast_1d", arys, lambda x: x if x.ndim else expand_dims(x, 0))
 
 
 def atleast_2d(*arys: Any) -> Any:
-    """Arrays with at least two axes; vectors become rows."""
+    """Arrays with at least two axes; vectors become rows.
+
+    >>> jnp.atleast_2d(jnp.arange(2))
+    Array([[0, 1]], dtype=int32)
+    """
 
     def raised(x: Any) -> Any:
         return x if x.ndim >= 2 else expand_dims(x, tuple(range(2 - x.ndim)))
@@ -166,7 +191,11 @@ def atleast_2d(*arys: Any) -> Any:
 
 
 def atleast_3d(*arys: Any) -> Any:
-    """Arrays with at least three axes; matrices get a last axis, vectors one on each side."""
+    """Arrays with at least three axes; matrices get a last axis, vectors one on each side.
+
+    >>> jnp.atleast_3d(jnp.arange(2)).shape
+    (1, 2, 1)
+    """
 
     def raised(x: Any) -> Any:
         return x if x.ndim >= 3 else expand_dims(x, ((0, 1, 2), (0, 2), 2)[x.ndim])
@@ -183,7 +212,12 @@ def _each(name: str, arys: Sequence[Any], function: Any) -> Any:
 
 
 def transpose(a: Any, axes: Any = None) -> Any:
-    """`a` with its axes in another order, the reverse one where none is given."""
+    """`a` with its axes in another order, the reverse one where none is given.
+
+    >>> jnp.transpose(jnp.arange(4).reshape(2, 2))
+    Array([[0, 2],
+           [1, 3]], dtype=int32)
+    """
     x = as_array("transpose", a)
     if axes is None:
         order = tuple(range(x.ndim))[::-1]
@@ -205,7 +239,12 @@ def transpose_method(self: Any, *args: Any) -> Any:
 
 
 def matrix_transpose(x: Any, /) -> Any:
-    """x with its last two axes exchanged."""
+    """x with its last two axes exchanged.
+
+    >>> jnp.matrix_transpose(jnp.arange(4).reshape(2, 2))
+    Array([[0, 2],
+           [1, 3]], dtype=int32)
+    """
     x = as_array("matrix_transpose", x)
     if x.ndim < 2:
         raise ValueError(
@@ -215,7 +254,11 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    """`a` with two axes exchanged."""
+    """`a` with two axes exchanged.
+
+    >>> jnp.swapaxes(jnp.zeros((2, 3)), 0, 1).shape
+    (3, 2)
+    """
     x = as_array("swapaxes", a)
     order = list(range(x.ndim))
     i, j = normalized_axis(axis1, x.ndim), normalized_axis(axis2, x.ndim)
@@ -224,7 +267,11 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    """`a` with axes moved to other places; the others keep their order."""
+    """`a` with axes moved to other places; the others keep their order.
+
+    >>> jnp.moveaxis(jnp.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     x = as_array("moveaxis", a)
     sources, places = normalized_axes(source, x.ndim), normalized_axes(destination, x.ndim)
     if len(sources) != len(places):
@@ -239,7 +286,11 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """`a` with an axis moved to stand before the axis `start`."""
+    """`a` with an axis moved to stand before the axis `start`.
+
+    >>> jnp.rollaxis(jnp.zeros((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
     x = as_array("rollaxis", a)
     source = normalized_axis(axis, x.ndim)
     place = normalized_axis(start, x.ndim + 1)
@@ -250,7 +301,12 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 
 def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
-    """An array repeated to a shape that it broadcasts to; ValueError if it does not."""
+    """An array repeated to a shape that it broadcasts to; ValueError if it does not.
+
+    >>> jnp.broadcast_to(jnp.arange(2), (2, 2))
+    Array([[0, 1],
+           [0, 1]], dtype=int32)
+    """
     x = as_array("broadcast_to", array)
     sizes = canonical_shape(shape)
     first = len(sizes) - x.ndim
@@ -263,19 +319,31 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
 
 
 def broadcast_shapes(*shapes: Any) -> Shape:
-    """The shape that arrays of these shapes broadcast to; ValueError if there is none."""
+    """The shape that arrays of these shapes broadcast to; ValueError if there is none.
+
+    >>> jnp.broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
     return np.broadcast_shapes(*[canonical_shape(s) for s in shapes])
 
 
 def broadcast_arrays(*args: Any) -> list[Any]:
-    """The arrays repeated to the shape they broadcast to together."""
+    """The arrays repeated to the shape they broadcast to together.
+
+    >>> jnp.broadcast_arrays(jnp.arange(2), 1)
+    [Array([0, 1], dtype=int32), Array([1, 1], dtype=int32, weak_type=True)]
+    """
     arrays = as_arrays("broadcast_arrays", *args)
     shape = broadcast_shape("broadcast_arrays", *[x.shape for x in arrays])
     return [broadcast_operand(x, shape) for x in arrays]
 
 
 def tile(A: Any, reps: Any) -> Any:
-    """A repeated `reps` times along each axis, whole after whole."""
+    """A repeated `reps` times along each axis, whole after whole.
+
+    >>> jnp.tile(jnp.arange(2), 3)
+    Array([0, 1, 0, 1, 0, 1], dtype=int32)
+    """
     x = as_array("tile", A)
     times = canonical_shape(reps)
     if len(times) > x.ndim:
@@ -287,24 +355,43 @@ def tile(A: Any, reps: Any) -> Any:
 
 
 def flip(m: Any, axis: Any = None) -> Any:
-    """m with the given axes (all) in reversed order."""
+    """m with the given axes (all) in reversed order.
+
+    >>> jnp.flip(jnp.arange(3))
+    Array([2, 1, 0], dtype=int32)
+    """
     x = as_array("flip", m)
     axes = tuple(range(x.ndim)) if axis is None else normalized_axes(axis, x.ndim)
     return ops.rev(x, dimensions=axes) if axes else x
 
 
 def fliplr(m: Any) -> Any:
-    """m with its columns in reversed order."""
+    """m with its columns in reversed order.
+
+    >>> jnp.fliplr(jnp.arange(4).reshape(2, 2))
+    Array([[1, 0],
+           [3, 2]], dtype=int32)
+    """
     return flip(m, 1)
 
 
 def flipud(m: Any) -> Any:
-    """m with its rows in reversed order."""
+    """m with its rows in reversed order.
+
+    >>> jnp.flipud(jnp.arange(4).reshape(2, 2))
+    Array([[2, 3],
+           [0, 1]], dtype=int32)
+    """
     return flip(m, 0)
 
 
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    """m turned by k quarters in the plane of two axes, from the first toward the second."""
+    """m turned by k quarters in the plane of two axes, from the first toward the second.
+
+    >>> jnp.rot90(jnp.arange(4).reshape(2, 2))
+    Array([[1, 3],
+           [0, 2]], dtype=int32)
+    """
     x = as_array("rot90", m)
     found = tuple(normalized_axis(d, x.ndim) for d in axes)
     if found[0] == found[1]:
@@ -376,7 +463,11 @@ def _modulo(x: Any, size: Any) -> Any:
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    """The slices along an axis, without it."""
+    """The slices along an axis, without it.
+
+    >>> jnp.unstack(jnp.arange(2))
+    (Array(0, dtype=int32), Array(1, dtype=int32))
+    """
     x = as_array("unstack", x)
     if x.ndim == 0:
         raise ValueError(

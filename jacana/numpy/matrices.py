@@ -40,7 +40,12 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = N
 
 
 def identity(n: Any, dtype: Any = None) -> Any:
-    """The n by n identity matrix."""
+    """The n by n identity matrix.
+
+    >>> jnp.identity(2)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
     return eye(n, dtype=dtype)
 
 
@@ -70,12 +75,22 @@ def _triangle(function: str, m: Any, k: int, lower: bool) -> Any:
 
 
 def tril(m: Any, k: int = 0) -> Any:
-    """m with zeros above the k-th diagonal of its last two axes."""
+    """m with zeros above the k-th diagonal of its last two axes.
+
+    >>> jnp.tril(jnp.ones((2, 2)))
+    Array([[1., 0.],
+           [1., 1.]], dtype=float32)
+    """
     return _triangle("tril", m, k, lower=True)
 
 
 def triu(m: Any, k: int = 0) -> Any:
-    """m with zeros below the k-th diagonal of its last two axes."""
+    """m with zeros below the k-th diagonal of its last two axes.
+
+    >>> jnp.triu(jnp.ones((2, 2)))
+    Array([[1., 1.],
+           [0., 1.]], dtype=float32)
+    """
     return _triangle("triu", m, k, lower=False)
 
 
@@ -85,12 +100,20 @@ def _pairs(rows: np.ndarray, columns: np.ndarray) -> tuple[Any, Any]:
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """The row and column indices of the lower triangle of an n by m matrix."""
+    """The row and column indices of the lower triangle of an n by m matrix.
+
+    >>> jnp.tril_indices(2)
+    (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
+    """
     return _pairs(*np.tril_indices(n, k, m))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """The row and column indices of the upper triangle of an n by m matrix."""
+    """The row and column indices of the upper triangle of an n by m matrix.
+
+    >>> jnp.triu_indices(2)
+    (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+    """
     return _pairs(*np.triu_indices(n, k, m))
 
 
@@ -102,19 +125,31 @@ def _check_matrix(arr: Any) -> tuple[int, int]:
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """The indices of the lower triangle of a matrix of arr's shape."""
+    """The indices of the lower triangle of a matrix of arr's shape.
+
+    >>> jnp.tril_indices_from(jnp.eye(2))
+    (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
+    """
     n, m = _check_matrix(arr)
     return tril_indices(n, k, m)
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """The indices of the upper triangle of a matrix of arr's shape."""
+    """The indices of the upper triangle of a matrix of arr's shape.
+
+    >>> jnp.triu_indices_from(jnp.eye(2))
+    (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+    """
     n, m = _check_matrix(arr)
     return triu_indices(n, k, m)
 
 
 def mask_indices(n: int, mask_func: Any, k: int = 0, *, size: int | None = None) -> tuple[Any, Any]:
-    """The indices where mask_func(ones, k) keeps elements of an n by n matrix."""
+    """The indices where mask_func(ones, k) keeps elements of an n by n matrix.
+
+    >>> jnp.mask_indices(2, jnp.triu)
+    (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+    """
     found = np.nonzero(np.asarray(mask_func(as_array("", np.ones((n, n), np.float32)), k)))
     rows: np.ndarray
     columns: np.ndarray
@@ -125,7 +160,11 @@ def mask_indices(n: int, mask_func: Any, k: int = 0, *, size: int | None = None)
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
-    """The indices of the main diagonal of an array with `ndim` axes of extent n."""
+    """The indices of the main diagonal of an array with `ndim` axes of extent n.
+
+    >>> jnp.diag_indices(2)
+    (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
+    """
     if n < 0:
         raise ValueError(f"n argument to diag_indices must be nonnegative, got {n}")
     if ndim < 0:
@@ -135,7 +174,11 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
-    """The indices of the main diagonal of arr, whose axes have one extent."""
+    """The indices of the main diagonal of arr, whose axes have one extent.
+
+    >>> jnp.diag_indices_from(jnp.eye(2))
+    (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
+    """
     shape = np.shape(arr)
     if len(shape) < 2:
         raise ValueError("input array must be at least 2-d")
@@ -183,13 +226,23 @@ def _diagonal(x: Any, k: int) -> Any:
 
 
 def diagflat(v: Any, k: int = 0) -> Any:
-    """The matrix with the elements of v, flattened, on its k-th diagonal."""
+    """The matrix with the elements of v, flattened, on its k-th diagonal.
+
+    >>> jnp.diagflat(jnp.array([1, 2]))
+    Array([[1, 0],
+           [0, 2]], dtype=int32)
+    """
     x = as_array("diagflat", v)
     return _matrix_of_diagonal(ops.reshape(x, new_sizes=(x.size,)), k)
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """Powers of a vector as columns: x**(N-1), ..., x, 1 (reversed if increasing)."""
+    """Powers of a vector as columns: x**(N-1), ..., x, 1 (reversed if increasing).
+
+    >>> jnp.vander(jnp.array([2, 3]), 3)
+    Array([[4, 2, 1],
+           [9, 3, 1]], dtype=int32)
+    """
     x = as_array("vander", x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array")

@@ -7,7 +7,9 @@ import numpy as np
 from jacana import ops
 from jacana.core import dtypes
 from jacana.numpy import reductions
-from jacana.numpy.elementwise import sqrt
+from jacana.numpy.elementwise import (
+    sqrt,
+)
 from jacana.numpy.floats import isnan
 from jacana.numpy.promotion import (
     as_array,
@@ -31,7 +33,11 @@ def nansum(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
     initial: Any = None, where: Any = None,
 ) -> Any:  # fmt: skip
-    """The sum of the elements that are not nan, over axes."""
+    """The sum of the elements that are not nan, over axes.
+
+    >>> jnp.nansum(jnp.array([2.0, jnp.nan, 3.0]))
+    Array(5., dtype=float32)
+    """
     refuse_out("nansum", out)
     x = _without_nan(as_array("nansum", a), 0)
     return reductions.sum(x, axis, dtype, None, keepdims, initial, where)
@@ -41,7 +47,11 @@ def nanprod(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
     initial: Any = None, where: Any = None,
 ) -> Any:  # fmt: skip
-    """The product of the elements that are not nan, over axes."""
+    """The product of the elements that are not nan, over axes.
+
+    >>> jnp.nanprod(jnp.array([2.0, jnp.nan, 3.0]))
+    Array(6., dtype=float32)
+    """
     refuse_out("nanprod", out)
     x = _without_nan(as_array("nanprod", a), 1)
     return reductions.prod(x, axis, dtype, None, keepdims, initial, where)
@@ -65,7 +75,11 @@ def nanmax(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
     where: Any = None,
 ) -> Any:  # fmt: skip
-    """The largest element that is not nan, over axes; nan where there is none."""
+    """The largest element that is not nan, over axes; nan where there is none.
+
+    >>> jnp.nanmax(jnp.array([2.0, jnp.nan, 3.0]))
+    Array(3., dtype=float32)
+    """
     refuse_out("nanmax", out)
     return _nan_extreme("nanmax", a, axis, keepdims, initial, where, -np.inf)
 
@@ -74,7 +88,11 @@ def nanmin(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
     where: Any = None,
 ) -> Any:  # fmt: skip
-    """The smallest element that is not nan, over axes; nan where there is none."""
+    """The smallest element that is not nan, over axes; nan where there is none.
+
+    >>> jnp.nanmin(jnp.array([2.0, jnp.nan, 3.0]))
+    Array(2., dtype=float32)
+    """
     refuse_out("nanmin", out)
     return _nan_extreme("nanmin", a, axis, keepdims, initial, where, np.inf)
 
@@ -83,7 +101,11 @@ def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
     where: Any = None,
 ) -> Any:  # fmt: skip
-    """The mean of the elements that are not nan, over axes; nan where there are none."""
+    """The mean of the elements that are not nan, over axes; nan where there are none.
+
+    >>> jnp.nanmean(jnp.array([2.0, jnp.nan, 4.0]))
+    Array(3., dtype=float32)
+    """
     refuse_out("nanmean", out)
     x = as_array("nanmean", a)
     if not dtypes.is_differentiable(x.dtype):
@@ -105,7 +127,11 @@ def nanvar(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: int = 0,
     keepdims: bool = False, where: Any = None, mean: Any = None,
 ) -> Any:  # fmt: skip
-    """The variance of the elements that are not nan, over axes."""
+    """The variance of the elements that are not nan, over axes.
+
+    >>> jnp.nanvar(jnp.array([1.0, jnp.nan, 3.0]))
+    Array(1., dtype=float32)
+    """
     refuse_out("nanvar", out)
     x = as_array("nanvar", a)
     x = convert(x, inexact_dtype(x.dtype))
@@ -119,7 +145,11 @@ def nanstd(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: int = 0,
     keepdims: bool = False, where: Any = None, mean: Any = None,
 ) -> Any:  # fmt: skip
-    """The square root of nanvar."""
+    """The square root of nanvar.
+
+    >>> jnp.nanstd(jnp.array([1.0, jnp.nan, 3.0]))
+    Array(1., dtype=float32)
+    """
     refuse_out("nanstd", out)
     return sqrt(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))
 
@@ -135,24 +165,40 @@ def _nan_position(name: str, a: Any, axis: Any, keepdims: Any, worst: float) -> 
 
 
 def nanargmax(a: Any, axis: Any = None, out: None = None, keepdims: Any = None) -> Any:
-    """The index of the first largest element that is not nan; -1 where there is none."""
+    """The index of the first largest element that is not nan; -1 where there is none.
+
+    >>> jnp.nanargmax(jnp.array([1.0, jnp.nan, 3.0]))
+    Array(2, dtype=int32)
+    """
     refuse_out("nanargmax", out)
     return _nan_position("nanargmax", a, axis, keepdims, -np.inf)
 
 
 def nanargmin(a: Any, axis: Any = None, out: None = None, keepdims: Any = None) -> Any:
-    """The index of the first smallest element that is not nan; -1 where there is none."""
+    """The index of the first smallest element that is not nan; -1 where there is none.
+
+    >>> jnp.nanargmin(jnp.array([1.0, jnp.nan, 3.0]))
+    Array(0, dtype=int32)
+    """
     refuse_out("nanargmin", out)
     return _nan_position("nanargmin", a, axis, keepdims, np.inf)
 
 
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
-    """Running sums with nan counted as 0."""
+    """Running sums with nan counted as 0.
+
+    >>> jnp.nancumsum(jnp.array([2.0, jnp.nan, 3.0]))
+    Array([2., 2., 5.], dtype=float32)
+    """
     refuse_out("nancumsum", out)
     return reductions.cumsum(_without_nan(as_array("nancumsum", a), 0), axis, dtype)
 
 
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
-    """Running products with nan counted as 1."""
+    """Running products with nan counted as 1.
+
+    >>> jnp.nancumprod(jnp.array([2.0, jnp.nan, 3.0]))
+    Array([2., 2., 6.], dtype=float32)
+    """
     refuse_out("nancumprod", out)
     return reductions.cumprod(_without_nan(as_array("nancumprod", a), 1), axis, dtype)

@@ -23,6 +23,7 @@ from jacana.numpy import (
     floats,
     index_updates,
     indexing,
+    logic,
     manipulation,
     products,
     reductions,
@@ -141,7 +142,7 @@ unstack = eager(manipulation.unstack)
 
 def contains(x: Any, value: Any) -> Any:
     """Whether any element equals the value."""
-    return reductions.any(elementwise.equal(x, value))
+    return reductions.any(logic.equal(x, value))
 
 
 def set_item(x: Any, index: Any, value: Any) -> None:
@@ -174,7 +175,11 @@ def astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any
 
 
 def clip(self: Any, min: Any = None, max: Any = None) -> Any:
-    """The array limited to [min, max]."""
+    """The array limited to [min, max].
+
+    >>> jnp.clip(jnp.arange(5), 1, 3)
+    Array([1, 1, 2, 3, 3], dtype=int32)
+    """
     return selection.clip(self, min, max)
 
 
@@ -221,21 +226,21 @@ BINARY: dict[str, Function] = {
     "add": elementwise.add, "sub": elementwise.subtract, "mul": elementwise.multiply,
     "truediv": elementwise.true_divide, "floordiv": elementwise.floor_divide,
     "mod": elementwise.remainder, "divmod": elementwise.divmod, "pow": elementwise.power,
-    "matmul": products.matmul, "and": elementwise.bitwise_and, "or": elementwise.bitwise_or,
-    "xor": elementwise.bitwise_xor, "lshift": elementwise.left_shift,
-    "rshift": elementwise.right_shift,
+    "matmul": products.matmul, "and": logic.bitwise_and, "or": logic.bitwise_or,
+    "xor": logic.bitwise_xor, "lshift": logic.left_shift,
+    "rshift": logic.right_shift,
 }  # fmt: skip
 
 COMPARISONS: dict[str, Function] = {
-    "eq": elementwise.equal, "ne": elementwise.not_equal, "lt": elementwise.less,
-    "le": elementwise.less_equal, "gt": elementwise.greater, "ge": elementwise.greater_equal,
+    "eq": logic.equal, "ne": logic.not_equal, "lt": logic.less,
+    "le": logic.less_equal, "gt": logic.greater, "ge": logic.greater_equal,
 }  # fmt: skip
 
 SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 METHODS: dict[str, Function] = {
     "__neg__": elementwise.negative, "__pos__": elementwise.positive,
-    "__abs__": elementwise.absolute, "__invert__": elementwise.bitwise_not,
+    "__abs__": elementwise.absolute, "__invert__": logic.bitwise_not,
     "__getitem__": indexing.get_item, "__setitem__": set_item, "__iter__": iterate,
     "__contains__": contains, "__round__": round_to, "__array_namespace__": array_namespace,
     "all": reductions.all, "any": reductions.any, "argmax": reductions.argmax,

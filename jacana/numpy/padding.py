@@ -7,7 +7,10 @@ import numpy as np
 
 from jacana import ops
 from jacana.core import dtypes
-from jacana.numpy.elementwise import multiply, subtract
+from jacana.numpy.elementwise import (
+    multiply,
+    subtract,
+)
 from jacana.numpy.joining import concatenate, take_rows
 from jacana.numpy.manipulation import reshape
 from jacana.numpy.promotion import as_array, broadcast_to, convert

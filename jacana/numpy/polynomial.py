@@ -6,7 +6,13 @@ import numpy as np
 
 from jacana import numpy as jnp, ops
 from jacana.core import dtypes
-from jacana.numpy.elementwise import add, divide, multiply, sqrt, subtract
+from jacana.numpy.elementwise import (
+    add,
+    divide,
+    multiply,
+    sqrt,
+    subtract,
+)
 from jacana.numpy.joining import concatenate
 from jacana.numpy.manipulation import transpose
 from jacana.numpy.matrices import eye, vander
@@ -64,14 +70,22 @@ def _widened(x: Any, n: int) -> Any:
 
 
 def polyadd(a1: Any, a2: Any) -> Any:
-    """The sum of two polynomials."""
+    """The sum of two polynomials.
+
+    >>> jnp.polyadd(jnp.array([1, 2]), jnp.array([3]))
+    Array([1, 5], dtype=int32)
+    """
     x, y = _vectors("polyadd", a1, a2)
     n = max(x.shape[0], y.shape[0])
     return ops.add(_widened(x, n), _widened(y, n))
 
 
 def polysub(a1: Any, a2: Any) -> Any:
-    """The difference of two polynomials."""
+    """The difference of two polynomials.
+
+    >>> jnp.polysub(jnp.array([1, 2]), jnp.array([1]))
+    Array([1, 1], dtype=int32)
+    """
     x, y = _vectors("polysub", a1, a2)
     n = max(x.shape[0], y.shape[0])
     return ops.sub(_widened(x, n), _widened(y, n))
@@ -85,7 +99,11 @@ def _trimmed(x: Any) -> Any:
 
 
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
-    """The product of two polynomials."""
+    """The product of two polynomials.
+
+    >>> jnp.polymul(jnp.array([1, 1]), jnp.array([1, -1]))
+    Array([ 1.,  0., -1.], dtype=float32)
+    """
     x, y = _vectors("polymul", a1, a2)
     if trim_leading_zeros:
         x, y = _trimmed(x), _trimmed(y)
@@ -95,7 +113,11 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
 
 
 def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
-    """(quotient, remainder) of two polynomials."""
+    """(quotient, remainder) of two polynomials.
+
+    >>> jnp.polydiv(jnp.array([1.0, 3.0, 2.0]), jnp.array([1.0, 1.0]))[0]
+    Array([1., 2.], dtype=float32)
+    """
     x, y = _vectors("polydiv", u, v)
     found = inexact_dtype(x.dtype)
     x, y = convert(x, found), convert(y, found)
@@ -113,7 +135,11 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
 
 
 def polyder(p: Any, m: int = 1) -> Any:
-    """The m-th derivative of a polynomial."""
+    """The m-th derivative of a polynomial.
+
+    >>> jnp.polyder(jnp.array([1.0, 2.0, 3.0]))
+    Array([2., 2.], dtype=float32)
+    """
     if m < 0:
         raise ValueError("Order of derivative must be positive")
     x = as_array("polyder", p)
@@ -128,7 +154,11 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """The m-th integral of a polynomial, with k the constants of integration."""
+    """The m-th integral of a polynomial, with k the constants of integration.
+
+    >>> jnp.polyint(jnp.array([2.0, 1.0]))
+    Array([1., 1., 0.], dtype=float32)
+    """
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
     x = as_array("polyint", p)
@@ -148,7 +178,11 @@ def _vector(x: Any) -> Any:
 
 
 def poly(seq_of_zeros: Any) -> Any:
-    """The polynomial with leading coefficient 1 that has the given zeros."""
+    """The polynomial with leading coefficient 1 that has the given zeros.
+
+    >>> jnp.poly(jnp.array([1.0, 2.0]))
+    Array([ 1., -3.,  2.], dtype=float32)
+    """
     x = as_array("poly", seq_of_zeros)
     x = convert(x, inexact_dtype(x.dtype))
     if x.ndim == 2 and x.shape[0] == x.shape[1]:
@@ -168,6 +202,9 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
 
     Leading and trailing zeros are taken off first, for which p must be concrete; under jit pass
     strip_zeros=False.
+
+    >>> jnp.roots(jnp.array([1.0, 0.0, -4.0])).real.sort()
+    Array([-1.9999999,  2.0000002], dtype=float32)
     """
     x = as_array("roots", p)
     x = convert(x, inexact_dtype(x.dtype))
@@ -202,6 +239,9 @@ def polyfit(
 
     w: weights of the points. With full, also residuals, rank, singular values and rcond; with cov
     also the covariance of the coefficients ("unscaled" takes the weights as they are).
+
+    >>> jnp.polyfit(jnp.array([0.0, 1.0, 2.0]), jnp.array([1.0, 3.0, 5.0]), 1).round(3)
+    Array([2., 1.], dtype=float32)
     """
     at, values = (convert(v, inexact_dtype(v.dtype)) for v in as_arrays("polyfit", x, y))
     if deg < 0:

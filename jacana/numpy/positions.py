@@ -8,7 +8,10 @@ import numpy as np
 
 from jacana import ops
 from jacana.core import dtypes
-from jacana.numpy.elementwise import add, multiply
+from jacana.numpy.elementwise import (
+    add,
+    multiply,
+)
 from jacana.numpy.manipulation import reshape
 from jacana.numpy.promotion import (
     as_array,
@@ -50,6 +53,9 @@ def ravel_multi_index(
 
     mode says what indices outside mean: "clip" the nearest end, "wrap" round it; "raise" needs
     concrete ones.
+
+    >>> jnp.ravel_multi_index((jnp.array([1]), jnp.array([2])), (2, 3))
+    Array([5], dtype=int32)
     """
     sizes = canonical_shape(dims)
     if len(multi_index) != len(sizes):
@@ -86,7 +92,12 @@ def _inside(x: Any, n: int, mode: str) -> Any:
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:
-    """Vectors as an open grid of indices, so that x[ix_(i, j)] is a block; booleans select."""
+    """Vectors as an open grid of indices, so that x[ix_(i, j)] is a block; booleans select.
+
+    >>> jnp.ix_(jnp.array([0, 1]), jnp.array([2]))
+    (Array([[0],
+           [1]], dtype=int32), Array([[2]], dtype=int32))
+    """
     n = len(args)
     out = []
     for d, given in enumerate(args):

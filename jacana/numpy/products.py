@@ -62,7 +62,11 @@ def dot(
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """The product of scalars, vectors or matrices; the last axis of a with the second last of b."""
+    """The product of scalars, vectors or matrices; the last axis of a with the second last of b.
+
+    >>> jnp.dot(jnp.array([1, 2]), jnp.array([3, 4]))
+    Array(11, dtype=int32)
+    """
     check_operands("dot", a, b)
     rank_a, rank_b = np.ndim(a), np.ndim(b)
     if rank_a == 0 or rank_b == 0:
@@ -98,6 +102,9 @@ def matmul(
     """The matrix product; leading axes broadcast, vectors are rows or columns as needed.
 
     TypeError for shapes that do not match, ValueError for scalars.
+
+    >>> jnp.matmul(jnp.eye(2), jnp.array([3.0, 4.0]))
+    Array([3., 4.], dtype=float32)
     """
     check_operands("matmul", a, b)
     for x, name in ((a, "0"), (b, "1")):
@@ -208,7 +215,11 @@ def conjugated(x: Any) -> Any:
 
 
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The inner product of flattened arrays, the first conjugated."""
+    """The inner product of flattened arrays, the first conjugated.
+
+    >>> jnp.vdot(jnp.array([1j]), jnp.array([1j]))
+    Array(1.+0.j, dtype=complex64)
+    """
     check_operands("vdot", a, b)
     a, b = flat(conjugated(a)), flat(b)
     return dot(a, b, precision=precision, preferred_element_type=preferred_element_type)
@@ -221,7 +232,11 @@ def flat(x: Any) -> Any:
 
 
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The sum over the last axes of both."""
+    """The sum over the last axes of both.
+
+    >>> jnp.inner(jnp.array([1, 2]), jnp.array([3, 4]))
+    Array(11, dtype=int32)
+    """
     check_operands("inner", a, b)
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return multiply_all(a, b, preferred_element_type)
@@ -231,7 +246,12 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 
 
 def outer(a: Any, b: Any, out: None = None) -> Any:
-    """The products of each element of a with each of b, as a matrix."""
+    """The products of each element of a with each of b, as a matrix.
+
+    >>> jnp.outer(jnp.array([1, 2]), jnp.array([3, 4]))
+    Array([[3, 4],
+           [6, 8]], dtype=int32)
+    """
     check_operands("outer", a, b)
     a, b = promote_dtypes(flat(a), flat(b))
     shape = (np.shape(a)[0], np.shape(b)[0])
@@ -249,7 +269,12 @@ def tensordot(
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """The contraction over the last `axes` axes of a and the first of b, or over the axes named."""
+    """The contraction over the last `axes` axes of a and the first of b, or over the axes named.
+
+    >>> jnp.tensordot(jnp.ones((2, 3)), jnp.ones((3, 2)), axes=1)
+    Array([[3., 3.],
+           [3., 3.]], dtype=float32)
+    """
     check_operands("tensordot", a, b)
     rank_a, rank_b = np.ndim(a), np.ndim(b)
     if isinstance(axes, int):
@@ -271,7 +296,11 @@ def tensordot(
 
 
 def kron(a: Any, b: Any) -> Any:
-    """The Kronecker product."""
+    """The Kronecker product.
+
+    >>> jnp.kron(jnp.array([1, 2]), jnp.array([1, 1]))
+    Array([1, 1, 2, 2], dtype=int32)
+    """
     check_operands("kron", a, b)
     a, b = promote_dtypes(a, b)
     if dtypes.is_bool(aval_of(a).dtype):
@@ -299,7 +328,11 @@ def _reshaped(x: Any, shape: Axes) -> Any:
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The diagonals of the matrices in two axes, as a new last axis."""
+    """The diagonals of the matrices in two axes, as a new last axis.
+
+    >>> jnp.diagonal(jnp.arange(4).reshape(2, 2))
+    Array([0, 3], dtype=int32)
+    """
     check_operands("diagonal", a)
     if np.ndim(a) < 2:
         raise ValueError("diagonal requires an array of at least two dimensions.")
@@ -327,14 +360,22 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
 ) -> Any:
-    """The sum of the diagonals of the matrices in two axes."""
+    """The sum of the diagonals of the matrices in two axes.
+
+    >>> jnp.trace(jnp.arange(4).reshape(2, 2))
+    Array(3, dtype=int32)
+    """
     return reductions.sum(diagonal(a, offset, axis1, axis2), -1, dtype=dtype)
 
 
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Any:
-    """The cross product of vectors of two or three components."""
+    """The cross product of vectors of two or three components.
+
+    >>> jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
+    Array([0, 0, 1], dtype=int32)
+    """
     check_operands("cross", a, b)
     if axis is not None:
         axisa = axisb = axisc = axis

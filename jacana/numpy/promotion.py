@@ -195,7 +195,12 @@ def broadcast_shape(function: str, *shapes: Shape) -> Shape:
 
 
 def broadcast_to(x: Any, shape: Shape) -> Any:
-    """x repeated to the shape it broadcasts to."""
+    """x repeated to the shape it broadcasts to.
+
+    >>> jnp.broadcast_to(jnp.arange(2), (2, 2))
+    Array([[0, 1],
+           [0, 1]], dtype=int32)
+    """
     old = np.shape(x)
     if old == shape:
         return x

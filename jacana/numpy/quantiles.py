@@ -8,14 +8,16 @@ from jacana import ops
 from jacana.core import dtypes
 from jacana.numpy.creation import ones_like, zeros_like
 from jacana.numpy.elementwise import (
-    greater,
-    greater_equal,
-    less_equal,
-    logical_and,
     multiply,
     true_divide,
 )
 from jacana.numpy.floats import isnan
+from jacana.numpy.logic import (
+    greater,
+    greater_equal,
+    less_equal,
+    logical_and,
+)
 from jacana.numpy.manipulation import expand_dims, moveaxis, reshape
 from jacana.numpy.promotion import (
     as_array,
@@ -83,7 +85,11 @@ def nanquantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """quantile of the elements that are not nan; nan where there are none."""
+    """quantile of the elements that are not nan; nan where there are none.
+
+    >>> jnp.nanquantile(jnp.array([1.0, jnp.nan, 3.0]), 0.5)
+    Array(2., dtype=float32)
+    """
     refuse_out("nanquantile", out)
     return _quantile("nanquantile", a, q, axis, method, keepdims, weights, ignore_nan=True)
 
@@ -100,7 +106,11 @@ def percentile(
     weights: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """quantile with q in percent."""
+    """quantile with q in percent.
+
+    >>> jnp.percentile(jnp.array([1.0, 2.0, 4.0]), 50)
+    Array(2., dtype=float32)
+    """
     refuse_out("percentile", out)
     part = true_divide(q, 100)
     return _quantile("percentile", a, part, axis, method, keepdims, weights, ignore_nan=False)
@@ -117,7 +127,11 @@ def nanpercentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """nanquantile with q in percent."""
+    """nanquantile with q in percent.
+
+    >>> jnp.nanpercentile(jnp.array([1.0, jnp.nan, 3.0]), 50)
+    Array(2., dtype=float32)
+    """
     refuse_out("nanpercentile", out)
     part = true_divide(q, 100)
     return _quantile("nanpercentile", a, part, axis, method, keepdims, weights, ignore_nan=True)
@@ -140,7 +154,11 @@ def nanmedian(
     a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    """The median of the elements that are not nan."""
+    """The median of the elements that are not nan.
+
+    >>> jnp.nanmedian(jnp.array([1.0, jnp.nan, 3.0]))
+    Array(2., dtype=float32)
+    """
     refuse_out("nanmedian", out)
     return _quantile("nanmedian", a, 0.5, axis, "midpoint", keepdims, None, ignore_nan=True)
 

@@ -277,6 +277,11 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
     indexing="ij" gives axes in the order of the vectors, "xy" swaps the first two. With sparse each
     result has extent 1 in the axes of the others.
+
+    >>> jnp.meshgrid(jnp.arange(2), jnp.arange(2))
+    [Array([[0, 1],
+           [0, 1]], dtype=int32), Array([[0, 0],
+           [1, 1]], dtype=int32)]
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing}")
@@ -300,7 +305,11 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 
 def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
-    """The index along each axis of a grid: one array [rank, *dimensions], or a tuple if sparse."""
+    """The index along each axis of a grid: one array [rank, *dimensions], or a tuple if sparse.
+
+    >>> jnp.indices((2, 2)).shape
+    (2, 2, 2)
+    """
     sizes = canonical_shape(dimensions)
     found: Any = dtypes.requested(int if dtype is None else dtype, _x64(), "indices")
     made = []

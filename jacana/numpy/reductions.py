@@ -8,7 +8,12 @@ import numpy as np
 
 from jacana import ops
 from jacana.core import config, dtypes
-from jacana.numpy.elementwise import maximum, minimum, multiply, sqrt
+from jacana.numpy.elementwise import (
+    maximum,
+    minimum,
+    multiply,
+    sqrt,
+)
 from jacana.numpy.manipulation import expand_dims
 from jacana.numpy.promotion import (
     as_array,
@@ -106,7 +111,11 @@ def prod(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Any:
-    """The product over axes; booleans and small integers are multiplied as int (or uint)."""
+    """The product over axes; booleans and small integers are multiplied as int (or uint).
+
+    >>> jnp.prod(jnp.array([2, 3, 4]))
+    Array(24, dtype=int32)
+    """
     refuse_out("prod", out)
     x = as_array("prod", a)
     x = convert(x, _summed_dtype("prod", x, dtype, promote_integers))
@@ -165,7 +174,11 @@ def min(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The smallest element over axes; nan if there is one. ValueError for no elements."""
+    """The smallest element over axes; nan if there is one. ValueError for no elements.
+
+    >>> jnp.min(jnp.array([[3, 1], [2, 5]]), axis=1)
+    Array([1, 2], dtype=int32)
+    """
     refuse_out("min", out)
     return _extreme("min", a, axis, keepdims, initial, where, largest=False)
 
@@ -184,7 +197,11 @@ def _logical(name: str, a: Any, axis: Any, keepdims: bool, where: Any, every: bo
 def all(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
-    """Whether all elements over axes are nonzero."""
+    """Whether all elements over axes are nonzero.
+
+    >>> jnp.all(jnp.array([[True, False], [True, True]]), axis=0)
+    Array([ True, False], dtype=bool)
+    """
     refuse_out("all", out)
     return _logical("all", a, axis, keepdims, where, every=True)
 
@@ -192,19 +209,31 @@ def all(
 def any(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
-    """Whether any element over axes is nonzero."""
+    """Whether any element over axes is nonzero.
+
+    >>> jnp.any(jnp.array([[True, False], [False, False]]), axis=1)
+    Array([ True, False], dtype=bool)
+    """
     refuse_out("any", out)
     return _logical("any", a, axis, keepdims, where, every=False)
 
 
 def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
-    """The largest element less the smallest, over axes."""
+    """The largest element less the smallest, over axes.
+
+    >>> jnp.ptp(jnp.array([3, 9, 4]))
+    Array(6, dtype=int32)
+    """
     refuse_out("ptp", out)
     return ops.sub(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 
 def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """How many elements over axes are nonzero."""
+    """How many elements over axes are nonzero.
+
+    >>> jnp.count_nonzero(jnp.array([0, 2, 3]))
+    Array(2, dtype=int32)
+    """
     return sum(as_condition(as_array("count_nonzero", a)), axis, keepdims=keepdims)
 
 
@@ -279,7 +308,11 @@ def var(
     mean: Any = None,
     correction: Any = None,
 ) -> Any:
-    """The mean of squared distances from the mean, over axes; divided by n - ddof."""
+    """The mean of squared distances from the mean, over axes; divided by n - ddof.
+
+    >>> jnp.var(jnp.array([1.0, 3.0]))
+    Array(1., dtype=float32)
+    """
     refuse_out("var", out)
     return _variance("var", a, axis, dtype, ddof, keepdims, where, mean, correction)
 
@@ -340,7 +373,11 @@ def std(
     mean: Any = None,
     correction: Any = None,
 ) -> Any:
-    """The square root of var."""
+    """The square root of var.
+
+    >>> jnp.std(jnp.array([1.0, 3.0]))
+    Array(1., dtype=float32)
+    """
     refuse_out("std", out)
     return sqrt(_variance("std", a, axis, dtype, ddof, keepdims, where, mean, correction))
 
@@ -348,7 +385,11 @@ def std(
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False
 ) -> Any:
-    """The mean over axes, weighted if weights are given; with returned, (mean, sum of weights)."""
+    """The mean over axes, weighted if weights are given; with returned, (mean, sum of weights).
+
+    >>> jnp.average(jnp.array([1.0, 3.0]), weights=jnp.array([3.0, 1.0]))
+    Array(1.5, dtype=float32)
+    """
     x = as_array("average", a)
     if weights is None:
         out = mean(x, axis, keepdims=keepdims)
@@ -414,7 +455,11 @@ def argmax(a: Any, axis: Any = None, out: None = None, keepdims: Any = None) -> 
 
 
 def argmin(a: Any, axis: Any = None, out: None = None, keepdims: Any = None) -> Any:
-    """The index of the first smallest element (or first nan), flat or along an axis."""
+    """The index of the first smallest element (or first nan), flat or along an axis.
+
+    >>> jnp.argmin(jnp.array([3, 1, 2]))
+    Array(1, dtype=int32)
+    """
     refuse_out("argmin", out)
     return _arg_extreme("argmin", ops.argmin, a, axis, keepdims)
 
@@ -449,7 +494,11 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any
 
 
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
-    """Products of the elements up to each, along an axis or flat."""
+    """Products of the elements up to each, along an axis or flat.
+
+    >>> jnp.cumprod(jnp.array([1, 2, 3]))
+    Array([1, 2, 6], dtype=int32)
+    """
     refuse_out("cumprod", out)
     return cumulative("cumprod", ops.cumprod, a, axis, dtype)
 
@@ -477,12 +526,20 @@ def _with_initial(name: str, x: Any, axis: Any, dtype: Any, include: bool, first
 def cumulative_sum(
     x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    """Running sums along an axis, with a leading 0 if include_initial."""
+    """Running sums along an axis, with a leading 0 if include_initial.
+
+    >>> jnp.cumulative_sum(jnp.array([1, 2, 3]), include_initial=True)
+    Array([0, 1, 3, 6], dtype=int32)
+    """
     return _with_initial("cumulative_sum", x, axis, dtype, include_initial, 0)
 
 
 def cumulative_prod(
     x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    """Running products along an axis, with a leading 1 if include_initial."""
+    """Running products along an axis, with a leading 1 if include_initial.
+
+    >>> jnp.cumulative_prod(jnp.array([1, 2, 3]), include_initial=True)
+    Array([1, 1, 2, 6], dtype=int32)
+    """
     return _with_initial("cumulative_prod", x, axis, dtype, include_initial, 1)

@@ -47,7 +47,11 @@ def as_condition(condition: Any) -> Any:
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """The choice of the first condition that holds, elementwise; else the default."""
+    """The choice of the first condition that holds, elementwise; else the default.
+
+    >>> jnp.select([jnp.array([True, False])], [jnp.array([1, 2])], 9)
+    Array([1, 9], dtype=int32)
+    """
     if len(condlist) != len(choicelist):
         raise ValueError(
             f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})"
@@ -61,7 +65,11 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
-    """arr limited to [min, max]; either bound may be None. nan stays nan."""
+    """arr limited to [min, max]; either bound may be None. nan stays nan.
+
+    >>> jnp.clip(jnp.arange(5), 1, 3)
+    Array([1, 1, 2, 3, 3], dtype=int32)
+    """
     check_operands("clip", arr)
     if dtypes.is_complex(aval_of(arr).dtype):
         raise ValueError("Clip received a complex value; complex numbers have no order.")

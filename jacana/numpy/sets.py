@@ -12,9 +12,14 @@ from jacana import ops
 from jacana.core import dtypes
 from jacana.core.errors import ConcretizationTypeError
 from jacana.core.trace import Tracer
-from jacana.numpy.elementwise import equal, logical_and, logical_or, not_equal
 from jacana.numpy.floats import isnan
 from jacana.numpy.joining import concatenate, take_rows
+from jacana.numpy.logic import (
+    equal,
+    logical_and,
+    logical_or,
+    not_equal,
+)
 from jacana.numpy.manipulation import moveaxis, reshape
 from jacana.numpy.promotion import (
     as_array,
@@ -181,25 +186,41 @@ class UniqueInverse(NamedTuple):
 
 
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
-    """The distinct values, where they are first, the inverse, and how often they occur."""
+    """The distinct values, where they are first, the inverse, and how often they occur.
+
+    >>> jnp.unique_all(jnp.array([3, 1, 3])).values
+    Array([1, 3], dtype=int32)
+    """
     found = unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
     return UniqueAll(*found)
 
 
 def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
-    """The distinct values, and how often they occur."""
+    """The distinct values, and how often they occur.
+
+    >>> jnp.unique_counts(jnp.array([3, 1, 3])).counts
+    Array([1, 2], dtype=int32)
+    """
     found = unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
     return UniqueCounts(*found)
 
 
 def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverse:
-    """The distinct values, and where each element is among them."""
+    """The distinct values, and where each element is among them.
+
+    >>> jnp.unique_inverse(jnp.array([3, 1, 3])).inverse_indices
+    Array([1, 0, 1], dtype=int32)
+    """
     found = unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
     return UniqueInverse(*found)
 
 
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The distinct values."""
+    """The distinct values.
+
+    >>> jnp.unique_values(jnp.array([3, 1, 3]))
+    Array([1, 3], dtype=int32)
+    """
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
@@ -229,7 +250,11 @@ def isin(
 
 
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The distinct elements of both."""
+    """The distinct elements of both.
+
+    >>> jnp.union1d(jnp.array([1, 2]), jnp.array([2, 3]))
+    Array([1, 2, 3], dtype=int32)
+    """
     x, y = as_arrays("union1d", ar1, ar2)
     return unique(concatenate([_flat(x), _flat(y)]), size=size, fill_value=fill_value)
 
@@ -238,7 +263,11 @@ def setdiff1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None,
     fill_value: Any = None,
 ) -> Any:  # fmt: skip
-    """The distinct elements of the first that are not in the second."""
+    """The distinct elements of the first that are not in the second.
+
+    >>> jnp.setdiff1d(jnp.array([1, 2, 3]), jnp.array([2]))
+    Array([1, 3], dtype=int32)
+    """
     x, y = as_arrays("setdiff1d", ar1, ar2)
     x = _flat(x)
     if size is None and not assume_unique:
@@ -260,7 +289,11 @@ def setxor1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None,
     fill_value: Any = None,
 ) -> Any:  # fmt: skip
-    """The elements that are in just one of the two."""
+    """The elements that are in just one of the two.
+
+    >>> jnp.setxor1d(jnp.array([1, 2]), jnp.array([2, 3]))
+    Array([1, 3], dtype=int32)
+    """
     x, y = as_arrays("setxor1d", *promote_dtypes(*as_arrays("setxor1d", ar1, ar2)))
     both = sort(concatenate([_flat(x), _flat(y)]))
     keep = ops.and_(_starts(both, True), not_equal(isin(both, x), isin(both, y)))
@@ -271,7 +304,11 @@ def intersect1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False, *,
     size: int | None = None, fill_value: Any = None,
 ) -> Any:  # fmt: skip
-    """The distinct elements that are in both; with return_indices also where they are first."""
+    """The distinct elements that are in both; with return_indices also where they are first.
+
+    >>> jnp.intersect1d(jnp.array([1, 2, 3]), jnp.array([2, 3, 4]))
+    Array([2, 3], dtype=int32)
+    """
     x, y = as_arrays("intersect1d", *promote_dtypes(*as_arrays("intersect1d", ar1, ar2)))
     x, y = _flat(x), _flat(y)
     order = argsort(x)

@@ -60,7 +60,11 @@ def argsort(
     descending: bool = False,
     dtype: Any = None,
 ) -> Any:
-    """The positions of the elements in increasing (or decreasing) order; equal ones keep theirs."""
+    """The positions of the elements in increasing (or decreasing) order; equal ones keep theirs.
+
+    >>> jnp.argsort(jnp.array([3, 1, 2]))
+    Array([1, 2, 0], dtype=int32)
+    """
     x, d = _sorted_axis("argsort", a, axis, kind, order)
     found = index_dtype()
     if dtype is not None:
@@ -76,7 +80,11 @@ def argsort(
 
 
 def sort_complex(a: Any) -> Any:
-    """The elements as complex numbers, ordered by real part, then imaginary part."""
+    """The elements as complex numbers, ordered by real part, then imaginary part.
+
+    >>> jnp.sort_complex(jnp.array([2, 1 + 1j]))
+    Array([1.+1.j, 2.+0.j], dtype=complex64)
+    """
     x = sort(a)
     if dtypes.is_complex(x.dtype):
         return x
@@ -110,14 +118,22 @@ def _rows(keys: Any) -> list[Any]:
 
 
 def partition(a: Any, kth: int, axis: int = -1) -> Any:
-    """The elements with the kth smallest at position kth, smaller ones before it (here: sorted)."""
+    """The elements with the kth smallest at position kth, smaller ones before it (here: sorted).
+
+    >>> jnp.partition(jnp.array([3, 1, 2]), 1)
+    Array([1, 2, 3], dtype=int32)
+    """
     x, d = _sorted_axis("partition", a, axis, None, None)
     _check_place("partition", kth, x.shape[d])
     return sort(x, d)
 
 
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
-    """The positions of the elements as `partition` orders them."""
+    """The positions of the elements as `partition` orders them.
+
+    >>> jnp.argpartition(jnp.array([3, 1, 2]), 1)
+    Array([1, 2, 0], dtype=int32)
+    """
     x, d = _sorted_axis("argpartition", a, axis, None, None)
     _check_place("argpartition", kth, x.shape[d])
     return argsort(x, d)

@@ -4,7 +4,11 @@ from typing import Any
 
 from jacana import ops
 from jacana.core import config, dtypes
-from jacana.numpy.elementwise import divide, multiply, sqrt
+from jacana.numpy.elementwise import (
+    divide,
+    multiply,
+    sqrt,
+)
 from jacana.numpy.floats import conjugate, real
 from jacana.numpy.joining import concatenate
 from jacana.numpy.manipulation import atleast_2d, expand_dims, transpose
@@ -37,6 +41,9 @@ def cov(
 
     Divided by n - 1 (by n with bias, by n - ddof where it is given). Observations may have
     frequencies (fweights) and weights (aweights).
+
+    >>> jnp.cov(jnp.array([1.0, 2.0, 3.0]))
+    Array(1., dtype=float32)
     """
     if y is not None:
         first, second = as_arrays("cov", *promote_dtypes(*as_arrays("cov", m, y)))
@@ -102,7 +109,12 @@ def _weights(x: Any, fweights: Any, aweights: Any) -> Any:
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
-    """The matrix of correlation coefficients of variables, as rows (columns without rowvar)."""
+    """The matrix of correlation coefficients of variables, as rows (columns without rowvar).
+
+    >>> jnp.corrcoef(jnp.array([1.0, 2.0, 3.0]), jnp.array([2.0, 4.0, 6.0])).round(3)
+    Array([[1., 1.],
+           [1., 1.]], dtype=float32)
+    """
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return divide(c, c)
@@ -134,7 +146,11 @@ def correlate(
     a: Any, v: Any, mode: str = "valid", *, precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:  # fmt: skip
-    """The sums of products of one vector with the conjugate of the other, at each shift."""
+    """The sums of products of one vector with the conjugate of the other, at each shift.
+
+    >>> jnp.correlate(jnp.array([1, 2, 3]), jnp.array([0, 1]))
+    Array([2., 3.], dtype=float32)
+    """
     second = conjugate(as_array("correlate", v))
     return _convolved("correlate", a, second, mode, preferred_element_type, turned=False)
 

@@ -8,9 +8,15 @@ from jacana import ops
 from jacana.core import dtypes, errors
 from jacana.core.trace import Tracer
 from jacana.core.values import aval_of
-from jacana.numpy.elementwise import add, remainder, truth
+from jacana.numpy.elementwise import (
+    add,
+    remainder,
+)
 from jacana.numpy.index_plan import Part, Plan
 from jacana.numpy.indexing import index_in, mode_of, read, update
+from jacana.numpy.logic import (
+    truth,
+)
 from jacana.numpy.promotion import check_operands, convert, refuse_out
 from jacana.numpy.selection import where
 from jacana.ops import GatherScatterMode
@@ -41,6 +47,9 @@ def take(
 
     mode: "fill" (the default: nan, or the extreme of integers, where out of bounds), "clip",
     "wrap", "promise_in_bounds".
+
+    >>> jnp.take(jnp.array([5, 6, 7]), jnp.array([0, 2]))
+    Array([5, 7], dtype=int32)
     """
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.take is not supported.")
@@ -111,7 +120,11 @@ def put_along_axis(
     *,
     mode: str | None = None,
 ) -> Any:
-    """arr with values at indices along an axis; pass inplace=False, since arrays never change."""
+    """arr with values at indices along an axis; pass inplace=False, since arrays never change.
+
+    >>> jnp.put_along_axis(jnp.arange(3), jnp.array([0]), 9, 0, inplace=False)
+    Array([9, 1, 2], dtype=int32)
+    """
     if inplace:
         raise ValueError("jax.numpy.put_along_axis cannot modify arrays in place; inplace=False.")
     if axis is None:
@@ -153,6 +166,9 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
 
     Under jit the number of results must be given: the first `size` are returned, padded with
     fill_value (0 by default).
+
+    >>> jnp.nonzero(jnp.array([0, 2, 3]))
+    (Array([1, 2], dtype=int32),)
     """
     check_operands("nonzero", a)
     if np.ndim(a) == 0:
@@ -202,20 +218,33 @@ def _sized_nonzero(mask: Any, size: int, fill_value: Any) -> tuple[Any, ...]:
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The indices of nonzero elements of the flattened array."""
+    """The indices of nonzero elements of the flattened array.
+
+    >>> jnp.flatnonzero(jnp.array([0, 2, 3]))
+    Array([1, 2], dtype=int32)
+    """
     flat = ops.reshape(a, new_sizes=(int(np.size(a)),))
     return nonzero(flat, size=size, fill_value=fill_value)[0]
 
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The indices of nonzero elements as rows."""
+    """The indices of nonzero elements as rows.
+
+    >>> jnp.argwhere(jnp.array([0, 2, 3]))
+    Array([[1],
+           [2]], dtype=int32)
+    """
     found = nonzero(a, size=size, fill_value=fill_value)
     columns = [ops.reshape(f, new_sizes=(f.shape[0], 1)) for f in found]
     return ops.concatenate(*columns, dimension=1)
 
 
 def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
-    """a with values at places of the flattened array; pass inplace=False."""
+    """a with values at places of the flattened array; pass inplace=False.
+
+    >>> jnp.put(jnp.arange(3), jnp.array([0]), 9, inplace=False)
+    Array([9, 1, 2], dtype=int32)
+    """
     if inplace:
         raise ValueError("jax.numpy.put cannot modify arrays in place; pass inplace=False.")
     flat = ops.reshape(a, new_sizes=(int(np.size(a)),))
@@ -260,7 +289,11 @@ def compress(
 
 
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
-    """The elements of arr where the condition holds, flattened."""
+    """The elements of arr where the condition holds, flattened.
+
+    >>> jnp.extract(jnp.array([True, False]), jnp.array([5, 6]))
+    Array([5], dtype=int32)
+    """
     flat = ops.reshape(arr, new_sizes=(int(np.size(arr)),))
     kept = flatnonzero(condition, size=size, fill_value=aval_of(arr).size)
     return take(flat, kept, mode="fill", fill_value=fill_value)

@@ -18,12 +18,20 @@ finfo, iinfo = dtypes.finfo, dtypes.iinfo
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """Whether a dtype is of a category (jnp.floating, ...) or is another dtype."""
+    """Whether a dtype is of a category (jnp.floating, ...) or is another dtype.
+
+    >>> jnp.issubdtype(jnp.int32, jnp.integer)
+    True
+    """
     return bool(dtypes.issubdtype(arg1, arg2))
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype is of one of the array API's kinds ("bool", "integral", "numeric", ...)."""
+    """Whether a dtype is of one of the array API's kinds ("bool", "integral", "numeric", ...).
+
+    >>> jnp.isdtype(jnp.float32, "real floating")
+    True
+    """
     return any(
         _is_kind(dtypes.dtype(dtype), k) for k in (kind if isinstance(kind, tuple) else (kind,))
     )
@@ -52,7 +60,11 @@ def promote_types(a: Any, b: Any) -> Any:
 
 
 def result_type(*args: Any) -> Any:
-    """The dtype that combining arrays, scalars and dtypes gives."""
+    """The dtype that combining arrays, scalars and dtypes gives.
+
+    >>> jnp.result_type(jnp.int32, 1.0)
+    dtype('float32')
+    """
     if not args:
         raise ValueError("at least one array or dtype is required")
     return result_type_of([_aval(a) for a in args])[0]
@@ -76,20 +88,32 @@ class _Typed:
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
-    """Whether NumPy's casting rule allows a conversion."""
+    """Whether NumPy's casting rule allows a conversion.
+
+    >>> jnp.can_cast("int32", "int64")
+    True
+    """
     source, target = (dtypes.storage_dtype(dtypes.dtype(d)) for d in (from_, to))
     return bool(np.can_cast(source, target, casting))
 
 
 def isscalar(element: Any) -> bool:
-    """Whether a value is a number or an array without axes."""
+    """Whether a value is a number or an array without axes.
+
+    >>> jnp.isscalar(3)
+    True
+    """
     if isinstance(element, Array | Tracer | np.ndarray):
         return np.ndim(element) == 0
     return is_array_like(element)
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether a value is of a complex dtype."""
+    """Whether a value is of a complex dtype.
+
+    >>> jnp.iscomplexobj(jnp.array([1j]))
+    True
+    """
     if x is None:
         return False
     found = getattr(x, "dtype", None)
@@ -97,12 +121,20 @@ def iscomplexobj(x: Any) -> bool:
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether a value is not of a complex dtype."""
+    """Whether a value is not of a complex dtype.
+
+    >>> jnp.isrealobj(jnp.array([1j]))
+    False
+    """
     return not iscomplexobj(x)
 
 
 def iterable(y: Any) -> bool:
-    """Whether a value can be iterated over; arrays without axes cannot."""
+    """Whether a value can be iterated over; arrays without axes cannot.
+
+    >>> jnp.iterable([1, 2])
+    True
+    """
     try:
         iter(y)
     except TypeError:
@@ -111,12 +143,20 @@ def iterable(y: Any) -> bool:
 
 
 def ndim(a: Any) -> int:
-    """How many axes an array has."""
+    """How many axes an array has.
+
+    >>> jnp.ndim(jnp.ones((2, 3)))
+    2
+    """
     return len(shape(a))
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """The extents of an array."""
+    """The extents of an array.
+
+    >>> jnp.shape(jnp.ones((2, 3)))
+    (2, 3)
+    """
     found = getattr(a, "shape", None)
     return tuple(found) if found is not None else aval_of(_checked("shape", a)).shape
 
@@ -131,7 +171,11 @@ def _checked(function: str, a: Any) -> Any:
 
 
 def size(a: Any, axis: Any = None) -> int:
-    """How many elements an array has, or its extent along axes."""
+    """How many elements an array has, or its extent along axes.
+
+    >>> jnp.size(jnp.ones((2, 3)))
+    6
+    """
     extents = shape(a)
     if axis is None:
         return math.prod(extents)

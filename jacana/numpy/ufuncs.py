@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from jacana.numpy import elementwise, reductions
+from jacana.numpy import elementwise, logic, reductions
 from jacana.numpy.apply import vectorize
 from jacana.numpy.indexing import get_item, update
 from jacana.numpy.joining import concatenate, stack
@@ -60,7 +60,11 @@ class ufunc:
 
 
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
-    """A ufunc from a function of scalars."""
+    """A ufunc from a function of scalars.
+
+    >>> jnp.frompyfunc(lambda a, b: a + 2 * b, 2, 1)(jnp.arange(2), 1)
+    Array([2, 3], dtype=int32)
+    """
     return ufunc(func, nin, nout, identity=identity)
 
 
@@ -152,11 +156,11 @@ _equip(elementwise.add, 2, 0, reductions.sum, reductions.cumsum, "add")
 _equip(elementwise.multiply, 2, 1, reductions.prod, reductions.cumprod, "mul")
 _equip(elementwise.maximum, 2, None, reductions.max, None, "max")
 _equip(elementwise.minimum, 2, None, reductions.min, None, "min")
-_equip(elementwise.logical_and, 2, True, reductions.all)
-_equip(elementwise.logical_or, 2, False, reductions.any)
+_equip(logic.logical_and, 2, True, reductions.all)
+_equip(logic.logical_or, 2, False, reductions.any)
 for _function, _identity in (
-    (elementwise.subtract, None), (elementwise.logical_xor, False), (elementwise.bitwise_and, -1),
-    (elementwise.bitwise_or, 0), (elementwise.bitwise_xor, 0), (elementwise.logaddexp, None),
+    (elementwise.subtract, None), (logic.logical_xor, False), (logic.bitwise_and, -1),
+    (logic.bitwise_or, 0), (logic.bitwise_xor, 0), (elementwise.logaddexp, None),
     (elementwise.logaddexp2, None),
 ):  # fmt: skip
     _equip(_function, 2, _identity)

@@ -7,8 +7,17 @@ import numpy as np
 from jacana import ops
 from jacana.core import config, dtypes
 from jacana.numpy.creation import ones
-from jacana.numpy.elementwise import cos, divide, i0, multiply, sqrt, subtract
+from jacana.numpy.elementwise import (
+    divide,
+    i0,
+    multiply,
+    sqrt,
+    subtract,
+)
 from jacana.numpy.promotion import as_array, canonical_shape, literal
+from jacana.numpy.trigonometric import (
+    cos,
+)
 
 
 def _phase(M: int) -> Any:
@@ -23,7 +32,11 @@ def _cosine(phase: Any, times: int) -> Any:
 
 
 def bartlett(M: int) -> Any:
-    """The triangular window of M points."""
+    """The triangular window of M points.
+
+    >>> jnp.bartlett(3)
+    Array([0., 1., 0.], dtype=float32)
+    """
     if M <= 1:
         return ones(canonical_shape(M))
     phase = _phase(M)
@@ -31,7 +44,11 @@ def bartlett(M: int) -> Any:
 
 
 def blackman(M: int) -> Any:
-    """0.42 - 0.5 cos(2 pi n / (M - 1)) + 0.08 cos(4 pi n / (M - 1))."""
+    """0.42 - 0.5 cos(2 pi n / (M - 1)) + 0.08 cos(4 pi n / (M - 1)).
+
+    >>> jnp.blackman(3).round(2)
+    Array([-0.,  1., -0.], dtype=float32)
+    """
     if M <= 1:
         return ones(canonical_shape(M))
     phase = _phase(M)
@@ -40,21 +57,33 @@ def blackman(M: int) -> Any:
 
 
 def hamming(M: int) -> Any:
-    """0.54 - 0.46 cos(2 pi n / (M - 1))."""
+    """0.54 - 0.46 cos(2 pi n / (M - 1)).
+
+    >>> jnp.hamming(3)
+    Array([0.08000001, 1.        , 0.08000001], dtype=float32)
+    """
     if M <= 1:
         return ones(canonical_shape(M))
     return subtract(0.54, multiply(0.46, _cosine(_phase(M), 1)))
 
 
 def hanning(M: int) -> Any:
-    """0.5 - 0.5 cos(2 pi n / (M - 1))."""
+    """0.5 - 0.5 cos(2 pi n / (M - 1)).
+
+    >>> jnp.hanning(3)
+    Array([0., 1., 0.], dtype=float32)
+    """
     if M <= 1:
         return ones(canonical_shape(M))
     return subtract(0.5, multiply(0.5, _cosine(_phase(M), 1)))
 
 
 def kaiser(M: int, beta: Any) -> Any:
-    """i0(beta sqrt(1 - t**2)) / i0(beta) for t from -1 to 1."""
+    """i0(beta sqrt(1 - t**2)) / i0(beta) for t from -1 to 1.
+
+    >>> jnp.kaiser(3, 0.0)
+    Array([1., 1., 1.], dtype=float32)
+    """
     if M <= 1:
         return ones(canonical_shape(M))
     phase = _phase(M)

@@ -9,7 +9,7 @@ from jacana import ops
 from jacana.core import dtypes
 from jacana.core.values import aval_of
 from jacana.lax import cond
-from jacana.numpy import elementwise as jnp
+from jacana.numpy import elementwise as jnp, logic
 from jacana.numpy.creation import zeros_like
 from jacana.numpy.floats import isinf, isnan
 from jacana.numpy.joining import stack
@@ -58,7 +58,7 @@ def _poisson(key: Any, lam: Any, *, shape: Shape, dtype: Any) -> Any:
     lam = broadcast_to(lam, shape)
     endless = ops.eq(lam, np.float32(np.inf))
     lam = where(endless, np.float32(0), lam)
-    is_small = jnp.logical_or(isnan(lam), ops.lt(lam, np.float32(10)))
+    is_small = logic.logical_or(isnan(lam), ops.lt(lam, np.float32(10)))
     small = ops.random_poisson_by_products(key, where(is_small, lam, np.float32(0)))
     large_lam = where(is_small, np.float32(1e5), lam)
 
@@ -117,11 +117,11 @@ def binomial_of(key: Any, n: Any, p: Any) -> Any:
 
     is_less = ops.lt(p, number(0.5))
     q = where(is_less, p, jnp.subtract(number(1), p))
-    bad_n = jnp.logical_or(isnan(n), ops.lt(n, number(0)))
-    bad_q = jnp.logical_or(isnan(q), ops.lt(q, number(0)))
+    bad_n = logic.logical_or(isnan(n), ops.lt(n, number(0)))
+    bad_q = logic.logical_or(isnan(q), ops.lt(q, number(0)))
     endless = isinf(n)
     q = where(bad_q, number(0.01), q)
-    is_small = jnp.logical_or(bad_n, ops.le(ops.mul(n, q), number(10)))
+    is_small = logic.logical_or(bad_n, ops.le(ops.mul(n, q), number(10)))
     whole = ops.floor(n)
     small = ops.random_binomial_by_gaps(key, where(is_small, whole, number(0)), q)
     large_n, large_q = where(is_small, number(1e4), whole), where(is_small, number(0.5), q)
@@ -131,10 +131,10 @@ def binomial_of(key: Any, n: Any, p: Any) -> Any:
         return ops.random_binomial(key, n, q, rounds)
 
     large = drawn_if_any(ops.not_(is_small), by_rejection, large_n, large_q)
-    invalid = jnp.logical_or(bad_n, bad_q)
+    invalid = logic.logical_or(bad_n, bad_q)
     drawn = where(invalid, number(np.nan), where(is_small, small, large))
-    drawn = where(jnp.logical_and(endless, ops.not_(invalid)), number(np.inf), drawn)
-    stays = jnp.logical_or(jnp.logical_or(is_less, invalid), endless)
+    drawn = where(logic.logical_and(endless, ops.not_(invalid)), number(np.inf), drawn)
+    stays = logic.logical_or(logic.logical_or(is_less, invalid), endless)
     return where(stays, drawn, ops.sub(whole, drawn))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from jacana import ops
 from jacana.core import config, dtypes
 from jacana.core.values import aval_of
-from jacana.numpy import elementwise as jnp
+from jacana.numpy import elementwise as jnp, logic
 from jacana.numpy.promotion import broadcast_to, check_operands, convert
 from jacana.numpy.selection import where
 from jacana.random.keys import bits_of, check_key, pair_of
@@ -85,7 +85,7 @@ def is_beyond(maxval: Any, largest: int) -> Any:
     own = aval_of(maxval).dtype
     if not dtypes.is_integer(own) or dtypes.iinfo(own).max <= largest:
         return False
-    return jnp.greater(maxval, own.type(largest))
+    return logic.greater(maxval, own.type(largest))
 
 
 @program
@@ -104,9 +104,9 @@ def integers_between(
     unsigned = np.dtype(f"uint{width}")
     span = ops.bitcast_convert_type(jnp.subtract(high, low), new_dtype=unsigned)
     one = unsigned.type(1)
-    span = where(jnp.less_equal(high, low), one, span)
+    span = where(logic.less_equal(high, low), one, span)
     if beyond is not None:
-        wider = jnp.logical_and(spread(beyond, shape), jnp.greater(high, low))
+        wider = logic.logical_and(spread(beyond, shape), logic.greater(high, low))
         span = where(wider, jnp.add(span, one), span)
     # A number of twice the width, modulo the span: its halves are reduced one by one.
     upper, lower = (bits_of(k, width, shape) for k in pair_of(key))
@@ -155,10 +155,10 @@ def _bernoulli(key: Any, p: Any, *, shape: Shape, mode: str) -> Any:
     dtype = p.dtype
     p = spread(p, shape)
     if mode == "low":
-        return jnp.less(unit_uniform(key, shape, dtype), p)
+        return logic.less(unit_uniform(key, shape, dtype), p)
     high, low = two_uniforms(key, shape, dtype)
     eps = literal(float(dtypes.finfo(dtype).eps), dtype)
-    return jnp.less(jnp.multiply(low, eps), jnp.subtract(p, high))
+    return logic.less(jnp.multiply(low, eps), jnp.subtract(p, high))
 
 
 def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
@@ -195,6 +195,6 @@ def geometric(
 @program
 def _geometric(key: Any, p: Any, *, shape: Shape, dtype: Any) -> Any:
     drawn = unit_uniform(key, shape, p.dtype)
-    drawn = where(jnp.equal(drawn, literal(0, p.dtype)), literal(1, p.dtype), drawn)
+    drawn = where(logic.equal(drawn, literal(0, p.dtype)), literal(1, p.dtype), drawn)
     trials = jnp.true_divide(ops.log(drawn), spread(ops.log1p(ops.neg(p)), shape))
     return convert(ops.add(ops.floor(trials), literal(1, p.dtype)), dtype)

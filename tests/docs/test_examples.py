@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import jacana
 import jacana.numpy as jnp
 from jacana import lax
+from jacana.numpy import fft, linalg
 from tests.conftest import ROOT
 
 # What every example may use without importing it.
@@ -31,3 +33,30 @@ MODULES = [
 def test_examples(name):
     failed, tried = doctest.testmod(importlib.import_module(name), extraglobs=NAMES)
     assert tried and not failed
+
+
+def public_functions(module):
+    """The functions of a module of jnp; those that it imports for its own use are of others."""
+    for name, value in vars(module).items():
+        home = getattr(inspect.unwrap(value), "__module__", None) if callable(value) else None
+        # jnp has functions from all its files; fft's file imports some that are not of fft.
+        is_own = (home or "").startswith(module.__name__)
+        if is_own and not name.startswith("_") and not isinstance(value, type):
+            yield name, value
+
+
+@pytest.mark.parametrize("module", [jnp, linalg, fft], ids=lambda m: m.__name__)
+def test_public_functions_have_examples(module):
+    """Also of functions that are made by others, whose examples doctest does not find."""
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
+    lacking, ran = [], 0
+    for name, value in public_functions(module):
+        text = inspect.getdoc(value) or ""
+        if ">>> " not in text:
+            lacking.append(name)
+            continue
+        found = vars(inspect.getmodule(inspect.unwrap(value)))
+        test = parser.get_doctest(text, {**found, **NAMES}, name, None, 0)
+        ran += runner.run(test).attempted
+    assert not lacking
+    assert ran and not runner.failures
