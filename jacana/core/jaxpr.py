@@ -126,7 +126,7 @@ class Jaxpr:
         """Whether it may run on any operands (see Primitive.is_total)."""
         found: bool | None = self.derived.get("is total")
         if found is None:
-            found = all(
+            found = not self.effects and all(
                 e.primitive.is_total and all(j.is_total for j in subjaxprs(e.params))
                 for e in self.eqns
             )

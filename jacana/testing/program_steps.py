@@ -316,6 +316,10 @@ SCANS = (
     "lax.scan(lambda c, v: ((c[1], c[0] + v), c[0]), ({0}[0], {0}[0] * 2), {0})[1]",
     "lax.map(lambda v: jnp.cumsum(jnp.ravel(v)), {0})",
     "jax.vmap(lambda v: v - jnp.mean(v))({0})",
+    "jax.vmap(lambda v: lax.cond(jnp.sum(v) > 0, jnp.sin, lambda v: v * v, v))({0})",
+    "jax.vmap(lambda v: lax.switch(jnp.sum(v > 0), [jnp.cos, lambda v: v / 2], v))({0})",
+    "jax.vmap(lambda v: lax.while_loop(lambda c: (c[0] < 4) & (jnp.sum(c[1]) > c[0]),"
+    " lambda c: (c[0] + 1, c[1] / 3), (0, v))[1])({0})",
 )
 
 

@@ -30,6 +30,16 @@ def of_two_kinds(x, n):
     return x * n + jnp.sum(x), n + 1
 
 
+def chosen(x):
+    return jacana.lax.cond(x > 0, lambda x: jnp.log(x) * x, lambda x: jnp.sin(x), x)
+
+
+def looped(x):
+    return jacana.lax.while_loop(
+        lambda c: jnp.abs(c) < 2.0, lambda c: c * 1.7 + x, x, reverse_differentiable=True
+    )
+
+
 WEIGHTS = np.arange(12.0).reshape(3, 4) / 7
 
 # name -> (function of arrays to a tuple of arrays, shapes of its arguments)
@@ -45,6 +55,8 @@ ZOO = {
     "maximum": (lambda x: (jnp.max(x, axis=0) * jnp.cumsum(x[0]),), [(3, 2)]),
     "nested jit": (lambda x: (jacana.jit(lambda y: jnp.cos(y) * x)(x * 2),), [(2,)]),
     "custom rule": (lambda x: (with_rule(x) * 2,), [(3,)]),
+    "choices": (lambda x: (jacana.vmap(chosen)(x),), [(3,)]),
+    "loops": (lambda x: (jacana.vmap(looped)(x),), [(2,)]),
     "scalar": (lambda x: (jnp.log(x * x + 1.0) ** 2,), [()]),
 }
 DEEP = ["repeated", "identity and constant", "nested jit", "custom rule"]
