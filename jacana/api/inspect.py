@@ -97,7 +97,8 @@ def traced(
                 raise NotAnArrayError(x, f"a traced function ({name_of(function)}) as a result")
         return out
 
-    jaxpr, consts = stage(flat, [aval_of(x) for x in leaves], name_of(function))
+    avals = [aval_of(x) for x in leaves]
+    jaxpr, consts = stage(flat, avals, name_of(function), of_user=True)
     return ClosedJaxpr(jaxpr, consts), structures[0]
 
 

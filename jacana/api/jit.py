@@ -12,9 +12,9 @@ from jacana.api.arguments import argument_names, check_jit_arguments
 from jacana.api.placing import JitShardings
 from jacana.api.references import check_captured, check_distinct, check_not_returned
 from jacana.api.staged import Lowered, Signature, Traced
-from jacana.core import config, tree
+from jacana.core import config, leaks, tree
 from jacana.core.avals import AbstractRef, ShapedArray
-from jacana.core.jaxpr import ClosedJaxpr
+from jacana.core.jaxpr import ClosedJaxpr, Jaxpr
 from jacana.core.stage import JaxprTrace
 from jacana.core.trace import Tracer, is_eager, set_current
 from jacana.core.values import aval_of, is_argument, is_array_like
@@ -368,18 +368,25 @@ def trace_to_jaxpr(
     trace = JaxprTrace(name)
     trace.argument_names = functools.partial(argument_names, function, *arguments.positions())
     try:
-        with set_current(trace):
-            args, kwargs = arguments.restore([trace.add_arg(a) for a in arguments.avals])
-            out = function(*args, **kwargs)
-            flat, out_tree = tree.flatten(out)
-            for x in flat:
-                if not is_array_like(x):
-                    raise_bad_output(name, x, out)
-            jaxpr, consts = trace.finish(flat)
+        jaxpr, consts, out_tree = _recorded(trace, function, arguments, name)
     finally:
         trace.alive = False
-    jaxpr = jaxpr.with_constvars_as_inputs()
-    return ClosedJaxpr(jaxpr), consts, out_tree
+    leaks.check(trace, name)
+    return ClosedJaxpr(jaxpr.with_constvars_as_inputs()), consts, out_tree
+
+
+def _recorded(
+    trace: JaxprTrace, function: Callable[..., Any], arguments: Arguments, name: str
+) -> tuple[Jaxpr, list[Any], Any]:
+    """What the function does as a jaxpr, what it captured, and the tree of its result."""
+    with set_current(trace):
+        args, kwargs = arguments.restore([trace.add_arg(a) for a in arguments.avals])
+        out = function(*args, **kwargs)
+        flat, out_tree = tree.flatten(out)
+        for x in flat:
+            if not is_array_like(x):
+                raise_bad_output(name, x, out)
+        return *trace.finish(flat), out_tree
 
 
 def raise_bad_output(name: str, value: Any, out: Any) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jacana.core import errors
+from jacana.core import errors, leaks
 from jacana.core.avals import AbstractRef, ShapedArray, is_ref_type
 from jacana.core.jaxpr import (
     Atom,
@@ -80,7 +80,7 @@ class JaxprTrace(Trace):
 
     def atom(self, value: Any) -> Atom:
         """The variable or literal that stands for a value in this jaxpr."""
-        if type(value) is JaxprTracer and value._trace is self:
+        if isinstance(value, JaxprTracer) and value._trace is self:
             return value.variable
         if isinstance(value, Tracer) and not value._trace.alive:
             raise errors.UnexpectedTracerError(value, self.name)
@@ -188,16 +188,24 @@ def mark_dropped(eqns: list[JaxprEqn], outvars: Sequence[Atom]) -> list[JaxprEqn
 
 
 def stage(
-    function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray], name: str = ""
+    function: Callable[..., Sequence[Any]],
+    avals: Sequence[ShapedArray],
+    name: str = "",
+    of_user: bool = False,
 ) -> tuple[Jaxpr, list[Any]]:
-    """The jaxpr of a function from flat arrays to a flat sequence of arrays, and its constants."""
+    """The jaxpr of a function from flat arrays to a flat sequence of arrays, and its constants.
+
+    In a function of the user's leaks are looked for, if the settings ask for that.
+    """
     trace = JaxprTrace(name)
     try:
         with set_current(trace):
-            outs = function(*[trace.add_arg(a) for a in avals])
-            return trace.finish(outs)
+            made = trace.finish(function(*[trace.add_arg(a) for a in avals]))
     finally:
         trace.alive = False
+    if of_user:
+        leaks.check(trace, name)
+    return made
 
 
 def stage_closed(

@@ -44,7 +44,7 @@ def traced(
                 raise NotAnArrayError(x, f"{what} (the result of {name_of(function)})")
         return out
 
-    jaxpr, consts = stage(flat, avals, name_of(function))
+    jaxpr, consts = stage(flat, avals, name_of(function), of_user=True)
     return ClosedJaxpr(jaxpr.with_constvars_as_inputs()), consts, structures[0]
 
 

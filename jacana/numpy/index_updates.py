@@ -9,6 +9,7 @@ from jacana import ops
 from jacana.api.eager import INDEX, STATIC, VALUE, eager
 from jacana.core import dtypes
 from jacana.core.trace import Tracer
+from jacana.core.values import aval_of
 from jacana.lax.control_flow import while_loop
 from jacana.numpy.elementwise import (
     power,
@@ -165,7 +166,7 @@ class IndexUpdateRef:
 
 def _applied_below(func: Callable[[Any], Any], count: Any) -> Callable[[Any, Any], Any]:
     """The function of k and x that applies func where count is above k."""
-    return lambda k, x: where(ops.gt(count, k), convert(func(x), x.dtype), x)
+    return lambda k, x: where(ops.gt(count, k), convert(func(x), x.dtype, aval_of(x).weak_type), x)
 
 
 def _repeats(index: Any) -> bool:

@@ -226,12 +226,15 @@ _update = eager(update, STATIC, INDEX, STATIC, VALUE)
 
 
 def update_values(x: Any, values: Any) -> Any:
-    """The values in x's dtype."""
+    """The values in x's dtype, weakly typed where x is, as the result is then."""
     if isinstance(values, list | tuple):
         raise TypeError(
             f"scatter requires ndarray or scalar values, got {type(values)}. Use jnp.array first."
         )
-    return convert(values, x.dtype, False)
+    weak = aval_of(x).weak_type
+    if weak and isinstance(values, np.generic):
+        values = values.item()
+    return convert(values, x.dtype, weak)
 
 
 def is_static_window(x: Any, plan: Plan) -> bool:

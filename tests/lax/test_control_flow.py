@@ -262,3 +262,33 @@ def test_bodies_are_traced_once():
     program = jacana.make_jaxpr(lambda x: lax.scan(step, 0.0, x))(jnp.arange(3.0))
     assert len(traced) == 1
     assert str(program).endswith("] 0.0:f32[] a\n  in (b, c) }")
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_derivatives_of_branches_capture_arrays(jit):
+    scale, shift = jnp.array([1.0, 2.0]), jnp.array([3.0, 5.0])
+
+    @jacana.custom_jvp
+    def custom(x):
+        return x * x
+
+    custom.defjvp(lambda primals, tangents: (custom(primals[0]), tangents[0] * scale))
+
+    @jacana.custom_vjp
+    def other(x):
+        return jnp.sin(x)
+
+    other.defvjp(lambda x: (jnp.sin(x), x), lambda x, ct: (ct * shift * x,))
+
+    def f(p, x):
+        return lax.cond(p, custom, other, x).sum()
+
+    x = jnp.array([0.5, 1.5])
+    gradient = grad(f, argnums=1)
+    gradient = jacana.jit(gradient) if jit else gradient
+    np.testing.assert_array_equal(gradient(True, x), scale)
+    np.testing.assert_array_equal(gradient(False, x), shift * x)
+    both = vmap(gradient)(jnp.array([True, False]), jnp.stack([x, x]))
+    np.testing.assert_array_equal(both, jnp.stack([scale, shift * x]))
+    tangent = jvp(lambda x: lax.cond(True, custom, lambda x: x, x), (x,), (x,))[1]
+    np.testing.assert_array_equal(tangent, x * scale)

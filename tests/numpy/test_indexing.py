@@ -212,3 +212,16 @@ def test_masks_under_jit_are_where():
     np.testing.assert_array_equal(masked, np.where(x > 2, 0, x))
     with pytest.raises(jacana.errors.NonConcreteBooleanIndexError):
         jacana.jit(lambda v: v[v > 2])(x)
+
+
+@pytest.mark.parametrize("method", ["set", "add", "multiply", "min", "max"])
+@pytest.mark.parametrize("index", [0, slice(1, 3), np.array([0, 2])], ids=str)
+def test_updates_keep_the_weak_type_of_what_they_update(method, index):
+    weak, strong = jnp.broadcast_to(jnp.asarray(1.0), (3,)), jnp.ones(3)
+    for value in (2.0, np.float32(2)):
+        for x in (weak, strong):
+            f = lambda x, value: getattr(x.at[index], method)(value)
+            eager, compiled = f(x, value), jacana.jit(f)(x, value)
+            assert eager.weak_type == compiled.weak_type == x.weak_type
+            np.testing.assert_array_equal(eager, compiled)
+    assert weak.at[index].apply(jnp.sin).weak_type
