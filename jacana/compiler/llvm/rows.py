@@ -6,6 +6,7 @@ partial results are combined together, in the order that one row's have.
 
 from collections.abc import Callable, Iterable, Sequence
 
+from jacana.compiler.llvm.analysis import body_size, calls_size
 from jacana.compiler.llvm.code import Emitter, Value, llvm_type
 from jacana.compiler.llvm.folds import (
     Names,
@@ -22,8 +23,9 @@ from jacana.compiler.llvm.repeat import repeat
 from jacana.kernel import ir
 from jacana.kernel.structure import bound, defined, operands, walk
 
-# Rows that are folded at once: they share what they read in common, and hide each other's latency.
-ROWS = 4
+# Rows that are folded at once, if a step is short: they share what they read in common, and hide
+# each other's latency.
+ROWS, ROWS_SIZE = 4, 24
 
 # How fast an index grows with the iteration of the reduction, and with the lane; None: unknown.
 Growth = tuple[int | None, int | None]
@@ -136,6 +138,7 @@ def _yields(s: ir.Statement) -> Iterable[ir.Atom]:
 def over_rows(e: Emitter, s: ir.Reduce, extent: str) -> list[str]:
     varying = _varying(e, s.body, s.values, (s.var,))
     slots = slots_of(e, s)
+    at_once = ROWS if body_size(s.body) + calls_size(s.body) <= ROWS_SIZE else 1
     # The mask of a loop over vectors always names the first lanes.
     count = str(ir.LANES)
     if e.mask is not None:
@@ -148,13 +151,13 @@ def over_rows(e: Emitter, s: ir.Reduce, extent: str) -> list[str]:
 
         def some_rows(first: str, carried: Sequence[str]) -> Sequence[str]:
             with e.at_width(1):
-                rows = [_row(e, varying, first, k, count) for k in range(ROWS)]
+                rows = [_row(e, varying, first, k, count) for k in range(at_once)]
                 lanes = chunk_lanes(e, s, start, end, [names for _, names in rows])
             for (row, _), state in zip(rows, lanes, strict=True):
                 put_state(e, s, slots, row, state)
             return ()
 
-        repeat(e, "0", count, ROWS, (), some_rows)
+        repeat(e, "0", count, at_once, (), some_rows)
         return combine(e, s, carried, _fold_rows(e, s, slots))
 
     return repeat(e, "0", extent, ir.CHUNK, typed(e, s, initial(e, s)), chunk)
