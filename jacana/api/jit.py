@@ -74,8 +74,8 @@ class Entry:
                 jaxpr = self.jaxpr.jaxpr
                 self.executable = recorded(checking(executable_for(jaxpr), jaxpr), jaxpr, self.name)
             self._const_arrays = [to_array(memory(c)) for c in self.consts]
-        consts = self._const_arrays
-        return self.executable.run(consts + arrays if consts else arrays)
+        given = [*self._const_arrays, *arrays] if self._const_arrays else arrays
+        return apart(self.executable.run(given), given)
 
     def run_placed(self, arrays: list[Array]) -> list[Any]:
         """As run, where arguments or results are divided between devices."""
@@ -98,6 +98,16 @@ class Entry:
     def bind(self, leaves: Sequence[Any]) -> list[Any]:
         """The flat results under the current trace."""
         return bind_jit(self.jaxpr, self.name, [*self.consts, *leaves])
+
+
+def apart(results: list[Any], given: list[Array]) -> list[Any]:
+    """The results, with Arrays of their own for those that are inputs, or each other."""
+    seen = set(map(id, given))
+    made = []
+    for x in results:
+        made.append(Array(x.aval, x.buffer) if id(x) in seen else x)
+        seen.add(id(x))
+    return made
 
 
 # All jitted functions that are alive, for `clear_caches`.
@@ -147,7 +157,7 @@ class Jitted(Front):
             return self._function(*args, **kwargs)
         out = self._run(args, kwargs)
         if self._donates and is_eager():
-            self._donate(args, kwargs, out)
+            self._donate(args, kwargs)
         return out
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -284,14 +294,12 @@ class Jitted(Front):
     def _cache_size(self) -> int:
         return len(self._entries)
 
-    def _donate(self, args: Any, kwargs: Any, out: Any) -> None:
+    def _donate(self, args: Any, kwargs: Any) -> None:
         """Donated arrays are deleted: using them afterwards is an error."""
-        results = [out] if type(out) is Array else tree.leaves(out)
-        kept = {r.address for r in results if type(r) is Array}
         chosen = [args[n] for n in self._donate_argnums if -len(args) <= n < len(args)]
         chosen += [v for k, v in kwargs.items() if k in self._donate_argnames]
         for x in chosen if all(map(is_array, chosen)) else tree.leaves(chosen):
-            if type(x) is Array and x.address not in kept:
+            if type(x) is Array:
                 x.delete()
 
 

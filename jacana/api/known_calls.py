@@ -40,7 +40,7 @@ def learn(
 ) -> None:
     """Let calls of a jitted function with such arguments run natively, if native code can.
 
-    Leaves that are donated are deleted, unless they are results.
+    Leaves that are donated are deleted; results are Arrays of their own.
     """
     if config.is_overridden():
         return
@@ -53,12 +53,15 @@ def learn(
     if not calls.wants(key):
         return
     is_leaf: IsLeaf = lambda place, _: place not in static[type(place) is str]
-    result = result_of(out_tree, executable.layout.results)
-    results = set(executable.layout.results)
-    given_away = [i for i, is_so in enumerate(donated) if is_so and len(consts) + i not in results]
-    call = make_call(
-        executable.layout, consts, result, args, kwargs, leaves, found, is_leaf, given_away
-    )
+    results = executable.layout.results
+    if any(
+        isinstance(due, FromNumpy) and len(consts) + i in results for i, due in enumerate(found)
+    ):
+        return
+    layout = executable.layout.with_results_apart()
+    result = result_of(out_tree, layout.results)
+    given_away = [i for i, is_so in enumerate(donated) if is_so]
+    call = make_call(layout, consts, result, args, kwargs, leaves, found, is_leaf, given_away)
     if call is not None:
         calls.add(call, key)
 
@@ -77,7 +80,7 @@ def make_call(
     """The call for arguments whose leaves are given; None if only Python can tell or take them."""
     scalars = {len(consts) + i for i, due in enumerate(dues) if isinstance(due, int)}
     # Residuals may be scalars, results are arrays.
-    gives_scalars = not scalars.isdisjoint(layout.results)
+    gives_scalars = not scalars.isdisjoint(n if n >= 0 else -1 - n for n in layout.results)
     if not layout.is_native or gives_scalars and not isinstance(result.finish, Recording):
         return None
     trees = None

@@ -12,8 +12,8 @@ import numpy as np
 from jacana.api.arguments import check_callable, flatten_arguments, name_of
 from jacana.core import tree
 from jacana.core.errors import NotAnArrayError
-from jacana.core.stage import stage
-from jacana.core.trace import Tracer
+from jacana.core.stage import JaxprTrace, stage
+from jacana.core.trace import Tracer, current
 from jacana.core.values import aval_of, is_array_like
 from jacana.experimental.checked_programs import Checks, Kinds, Recording
 from jacana.higher_order.call import bind_jit
@@ -196,7 +196,8 @@ def check_error(error: Error) -> None:
 
 
 def _check(pred: Any, payload: Sequence[Any], site: Site) -> None:
-    if isinstance(pred, Tracer) or any(isinstance(x, Tracer) for x in payload):
+    staged = isinstance(current(), JaxprTrace)
+    if staged or isinstance(pred, Tracer) or any(isinstance(x, Tracer) for x in payload):
         check_primitive(pred, *payload, site=site)
     elif not site.debug and not pred:
         raise JaxRuntimeError(site.message(payload))

@@ -134,10 +134,14 @@ def iterate(x: Any) -> Iterator[Any]:
     """The rows of x."""
     if not x.shape:
         raise TypeError("iteration over a 0-d array")
+    if type(x) is Array and len(x) > UNSTACKED:
+        return (x[i] for i in range(len(x)))  # type: ignore[index]
     return iter(unstack(x))
 
 
 unstack = eager(manipulation.unstack)
+# Rows of longer arrays are taken one by one: a program has as many results as it takes at once.
+UNSTACKED = 256
 
 
 def contains(x: Any, value: Any) -> Any:

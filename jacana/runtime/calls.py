@@ -68,6 +68,18 @@ class Layout:
         sizes = [arena, *[nbytes for _, nbytes in outputs]]
         self.is_native = is_supported() and max(sizes) <= LARGEST
 
+    def with_results_apart(self) -> "Layout":
+        """The same, where each result is an Array of its own: none is an input, none another one.
+
+        What is shared is memory, so deleting or donating one does not delete another.
+        """
+        seen: set[int] = set()
+        numbers = []
+        for n in self.results:
+            numbers.append(-1 - n if n < self.inputs or n in seen else n)
+            seen.add(n)
+        return self.with_results(numbers)
+
     def with_results(self, results: Sequence[int]) -> "Layout":
         """The same with other results, by their numbers among inputs and outputs."""
         return Layout(

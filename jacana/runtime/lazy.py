@@ -100,6 +100,9 @@ class Batch:
         owner = x._owner
         if type(owner) is Kept:
             return owner.place
+        if owner is None:
+            # Deleted by another thread meanwhile; this says so.
+            x._value  # noqa: B018
         key = (id(owner), x.aval)
         place = self._numbers.get(key)
         if place is None:

@@ -11,8 +11,13 @@ from jacana.runtime.array import Array
 from jacana.runtime.placement import Run, placed_run
 from jacana.runtime.ref import Ref, memory
 
-# From this size on, reading and writing an array costs more than thinking about it.
+# From so many bytes on, of elements of at least four each, reading and writing an array costs more
+# than thinking about it. Masks count like what they are masks of.
 LARGE = 1 << 20
+
+
+def is_large(aval: ShapedArray) -> bool:
+    return max(aval.nbytes, 4 * aval.size) >= LARGE
 
 
 class Operation:
@@ -26,7 +31,7 @@ class Operation:
             raise errors.RefOperandError(primitive.name)
         out = primitive.type_rule(*[a.plain for a in inputs], **params)
         self.outputs: tuple[ShapedArray, ...] = tuple(out) if primitive.multiple_results else (out,)
-        self.makes_large = any(a.nbytes >= LARGE for a in self.outputs)
+        self.makes_large = any(map(is_large, self.outputs))
         # Whether it may be put off (see runtime.lazy).
         large = self.makes_large or any(a.nbytes >= LARGE for a in inputs)
         self.joins = primitive.joins and large and not self._is_placed()

@@ -184,3 +184,16 @@ def test_wrong_uses():
     custom.defjvp(lambda primals, tangents: (custom(*primals), tangents[0]))
     with pytest.raises(NotImplementedError, match="a derivative rule of its own"):
         checkify.checkify(custom)(BAD)
+
+
+def test_known_predicates_belong_to_the_branch_that_is_taken():
+    def f(x):
+        def fail(x):
+            checkify.check(False, "negative")
+            return x
+
+        return lax.cond(x > 0, lambda x: x, fail, x)
+
+    checked = checkify.checkify(f)
+    assert checked(1.0)[0].get() is None
+    assert "negative" in checked(-1.0)[0].get()

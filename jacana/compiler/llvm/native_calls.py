@@ -7,6 +7,7 @@ null with an exception set, or REFUSED: an argument was not what it must be, and
 from jacana.compiler.llvm.native_array import Fields
 from jacana.compiler.llvm.native_layout import (
     ARRAY_ADDRESS,
+    ARRAY_AVAL,
     BOOL_TO_8,
     CALL_ARENA,
     CALL_ARENA_CLASS,
@@ -59,7 +60,7 @@ def define(module: Module, object_head: int) -> None:
     _define_write_outputs(module, fields)
     _define_hold(module, fields)
     _define_start(module)
-    _define_results(module)
+    _define_results(module, fields)
     _define_drop_donated(module, fields)
     _define_perform(module)
 
@@ -234,10 +235,26 @@ def _define_start(module: Module) -> None:
         f.ret(status.value)
 
 
-def _define_results(module: Module) -> None:
-    """What the caller gets, of a table of the arguments and one of the outputs."""
+def _define_results(module: Module, fields: Fields) -> None:
+    """What the caller gets, of a table of the arguments and one of the outputs.
+
+    A negative number, -1 - n, stands for an Array of its own over the memory of n.
+    """
     with module.function("pick", "ptr", "ptr", "ptr", "ptr", "i64", inside=True) as (f, p):
         call, args, outputs, number = p
+        with f.when(number < 0):
+            like = f.call("ptr", "pick", call, args, outputs, f.i64(-1) - number)
+            buffer = f.call("ptr", "own_buffer", like)
+            apart = f.variable("ptr", 0)
+            with f.when(buffer.ne(0)):
+                aval, address = (
+                    fields.word(like, w).load("ptr") for w in (ARRAY_AVAL, ARRAY_ADDRESS)
+                )
+                apart.set(f.call("ptr", "make_array", aval, address, buffer))
+                with f.when(apart.value.eq(0)):
+                    f.call("void", "Py_DecRef", buffer)
+            f.call("void", "Py_DecRef", like)
+            f.ret(apart.value)
         found = f.variable("ptr", 0)
         consts, given = call.load("i64", CALL_CONSTS), call.load("i64", CALL_ARGS)
         with f.either(number >= consts + given) as otherwise:
