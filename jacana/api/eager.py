@@ -31,8 +31,8 @@ from jacana.core.bounded import Bounded
 from jacana.core.errors import JAXIndexError, JAXTypeError
 from jacana.core.jaxpr import JaxprEqn
 from jacana.core.stage import JaxprTrace
-from jacana.core.trace import BaseTrace, base_trace, current
-from jacana.runtime import dispatch
+from jacana.core.trace import base_trace, current
+from jacana.runtime import number_checks
 from jacana.runtime.array import Array, to_array
 from jacana.runtime.calls import Call
 from jacana.runtime.executable import executable_for
@@ -122,7 +122,7 @@ class Learner:
         if calls is None:
             return
         # Checks of numbers look at each operation that runs.
-        if calls is not self.staged and BaseTrace.evaluate is not dispatch.evaluate:
+        if calls is not self.staged and number_checks.is_on():
             return
         try:
             # Programs have scalars as literals.

@@ -6,6 +6,7 @@ import pytest
 import jacana as jax
 import jacana.numpy as jnp
 from jacana import lax
+from jacana.api import eager
 
 
 def test_un_jitted():
@@ -19,6 +20,21 @@ def test_un_jitted():
     with jax.debug_infs(), pytest.raises(FloatingPointError, match=r"\(inf\) encountered in log"):
         jnp.log(0.0)
     assert np.isnan(jnp.log(-1.0))
+
+
+def test_programs_are_learned_again_when_the_checks_are_off():
+    with jax.debug_nans():
+        jnp.ones(3) + 1
+    calls = known_calls_of(jnp.cosh)
+    for _ in range(4):
+        jnp.cosh(jnp.ones(7))
+    assert known_calls_of(jnp.cosh) > calls
+
+
+def known_calls_of(function) -> int:
+    """How many kinds of arguments native code knows of an eager function."""
+    learner = next(x for x in eager.learners if x._function.__name__ == function.__name__)
+    return len(learner._counts)
 
 
 def test_jitted_names_the_line():
