@@ -7,6 +7,7 @@ such a tensor become one kernel with several outputs.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from jacana.compiler.commands import Call
 from jacana.compiler.tensors import Fold, Tensor
@@ -178,20 +179,17 @@ class Fusion:
 
     def _merge_split(self) -> None:
         """Long reductions of the same elements sweep over them together."""
-        split = [g for g in self.groups if self.find(g.id) is g and all(map(is_split, g.roots))]
-        sharing: dict[int, list[Group]] = {}
-        for group in split if len(split) > 1 else []:
-            for uses in self.uses.values():
-                found = [self.find(u.group) for u in uses]
-                if group in found:
-                    sharing.setdefault(group.id, []).extend(g for g in found if g in split)
-        for group in split:
-            for other in sharing.get(group.id, []):
-                first, second = self.find(group.id), self.find(other.id)
-                same = elements_of(first.roots[0]) == elements_of(second.roots[0])
-                apart = not self._reaches(first, second) and not self._reaches(second, first)
-                if first is not second and same and apart:
-                    self._merge(first, second)
+        split = {g.id for g in self.groups if self.find(g.id) is g and all(map(is_split, g.roots))}
+        if len(split) < 2:
+            return
+        for uses in self.uses.values():
+            alike: dict[Any, Group] = {}
+            for number in sorted(split & {self.find(u.group).id for u in uses}):
+                group = self.find(number)
+                first = self.find(alike.setdefault(elements_of(group.roots[0]), group).id)
+                if first is group or self._reaches(first, group) or self._reaches(group, first):
+                    continue
+                self._merge(first, group)
 
     def _reaches(self, start: Group, goal: Group) -> bool:
         todo, seen = [start.id], {start.id}
